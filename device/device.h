@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA device: what its maps need to know about the GPU, and its memory. */
+#ifndef NACRE_DEVICE_DEVICE_H
+#define NACRE_DEVICE_DEVICE_H
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+
+#include "device/kernels.h"
+#include "device/toolkit.h"
+#include "lib/backend.h"
+
+typedef struct nacrei_cuda_device {
+    nacre_device head;
+    nacrei_gpu gpu;
+    uint64_t memory_total_bytes;
+    nacrei_ranges ranges; /* address ranges; not usable where the driver lacks them */
+    uint32_t lost;        /* the context is dead; set once, read by any thread */
+    pthread_mutex_t lock; /* guards prepared */
+    uint32_t prepared[NACREI_WIDTHS_COUNT];
+} nacrei_cuda_device;
+
+/* What nacrei_cuda_enter changed for the thread (call.h). */
+typedef struct nacrei_current {
+    int before; /* the current device; -1: as it is */
+    int relaxed;
+    enum cudaStreamCaptureMode mode;
+} nacrei_current;
+
+/*
+ * Memory of a space, by the caller's allocator or CUDA's; cudaErrorMemoryAllocation where it is refused. Release
+ * is told the size; the memory must be idle.
+ */
+cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uint32_t space,
+                                 void **pointer);
+void nacrei_cuda_release(nacrei_cuda_device *device, void *pointer, uint64_t bytes,
+                         uint32_t space);
+
+/* Loads all kernels of a width, once per device. */
+cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width);
+
+/* The index of lib/widths.h, or NACREI_WIDTHS_COUNT. */
+uint32_t nacrei_width_index(uint32_t key_bytes, uint32_t value_bytes);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The elements of a batch on the device: which take part, their keys and values, what is told about each, and
+ * the sums that a batch tells at its end. Counting costs no atomic per thread or warp: a block adds up what its
+ * threads kept in registers (one address taking an atomic per warp cost a quarter of the insert rate).
+ */
+#ifndef NACRE_DEVICE_ELEMENTS_CUH
+#define NACRE_DEVICE_ELEMENTS_CUH
+
+#include "device/slot.cuh"
+#include "device/table.h"
+#include "nacre/types.h"
+
+/* Threads of a block of every batch kernel. */
+#define NACREI_BATCH_THREADS 256
+
+/*
+ * Blocks per multiprocessor at most. Batches walk their elements in strides of the grid, so that a captured
+ * launch fits any count told on the device; enough blocks that the last ones do not leave processors idle.
+ */
+#define NACREI_BATCH_BLOCKS_PER_MULTIPROCESSOR 64
+
+static inline uint32_t nacrei_batch_blocks(uint32_t multiprocessors, uint64_t count)
+{
+    uint64_t blocks = (count + NACREI_BATCH_THREADS - 1) / NACREI_BATCH_THREADS;
+    uint64_t most = (uint64_t)multiprocessors * NACREI_BATCH_BLOCKS_PER_MULTIPROCESSOR;
+    return (uint32_t)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
+__device__ __forceinline__ uint64_t nacrei_elements_count(const nacrei_elements &elements)
+{
+    if (elements.count_device == nullptr) {
+        return elements.count;
+    }
+    uint64_t count = *elements.count_device;
+    count = count > elements.first ? count - elements.first : 0;
+    return count < elements.count ? count : elements.count;
+}
+
+__device__ __forceinline__ bool nacrei_element_in_mask(const nacrei_elements &elements,
+                                                       uint64_t index)
+{
+    uint64_t place = elements.mask_offset + index;
+    if (elements.mask_kind == NACRE_MASK_BITS) {
+        return (((const uint8_t *)elements.mask)[place / 8] >> (place % 8) & 1) != 0;
+    }
+    if (elements.mask_kind == NACRE_MASK_BYTES) {
+        return ((const uint8_t *)elements.mask)[place] != 0;
+    }
+    return true;
+}
+
+/* Batches are read once: streaming loads keep them from pushing signatures out of the L2 cache. */
+template <typename Width>
+__device__ __forceinline__ typename Width::key_type
+nacrei_element_key(const nacrei_elements &elements, uint64_t index)
+{
+    return __ldcs((const typename Width::key_type *)elements.keys + index);
+}
+
+template <typename Width>
+__device__ __forceinline__ void nacrei_element_value_out(const nacrei_elements &elements,
+                                                         uint64_t index,
+                                                         typename Width::value_type value)
+{
+    __stcs((typename Width::value_type *)elements.values_out + index, value);
+}
+
+__device__ __forceinline__ void nacrei_element_outcome(const nacrei_elements &elements,
+                                                       uint64_t index, uint32_t outcome)
+{
+    if (elements.outcomes != nullptr) {
+        elements.outcomes[index] = (uint8_t)outcome;
+    }
+}
+
+/* What one thread, then one block, has done. */
+struct nacrei_sums {
+    uint32_t delta; /* keys inserted or erased */
+    uint32_t done;
+    uint32_t refused;
+    uint32_t skipped;
+};
+
+__device__ __forceinline__ uint32_t nacrei_block_sum(uint32_t value)
+{
+    __shared__ uint32_t sum;
+    __syncthreads(); /* the sum before this one has been read */
+    if (threadIdx.x == 0) {
+        sum = 0;
+    }
+    __syncthreads();
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        value += __shfl_xor_sync(~0u, value, lanes);
+    }
+    if (threadIdx.x % 32 == 0 && value != 0) {
+        atomicAdd(&sum, value); /* shared memory, one per warp */
+    }
+    __syncthreads();
+    return sum;
+}
+
+/*
+ * The end of a block: adds its sums to the batch's; the last block tells the host. `sign` is +1 for insertions,
+ * -1 for erasure. `size` is added to by the block unless insertions were metered, which publish each key.
+ * `attempted`: elements of a retry, which an earlier pass had counted as refused.
+ */
+__device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
+                                                 const nacrei_elements &elements,
+                                                 nacrei_sums sums, int sign, bool metered,
+                                                 uint32_t attempted)
+{
+    uint32_t delta = nacrei_block_sum(sums.delta);
+    uint32_t refused = nacrei_block_sum(sums.refused);
+    uint32_t done = 0, skipped = 0;
+    if (elements.counts != nullptr) {
+        done = nacrei_block_sum(sums.done);
+        skipped = nacrei_block_sum(sums.skipped);
+        attempted = nacrei_block_sum(attempted);
+    }
+    if (threadIdx.x != 0) {
+        return;
+    }
+    /* All atomics here are relaxed sums, one per block; the fences order them against blocks_done. */
+    int64_t change = sign * (int64_t)delta;
+    if (change != 0 && !metered) {
+        atomicAdd((unsigned long long *)&table.control->size, (unsigned long long)change);
+        atomicAdd((unsigned long long *)&table.control->taken, (unsigned long long)change);
+    }
+    if (elements.counts != nullptr) {
+        unsigned long long *counts = (unsigned long long *)elements.counts;
+        if (done != 0) {
+            atomicAdd(&counts[0], (unsigned long long)done);
+        }
+        if (refused != attempted) {
+            atomicAdd(&counts[1], (unsigned long long)((int64_t)refused - (int64_t)attempted));
+        }
+        if (skipped != 0) {
+            atomicAdd(&counts[2], (unsigned long long)skipped);
+        }
+    }
+    if (refused != 0 && elements.fault != 0) {
+        table.hints->full = 1;
+    }
+    if (elements.report == nullptr) {
+        if (delta != 0) {
+            table.hints->size = nacrei_load_relaxed(&table.control->size);
+        }
+        return;
+    }
+    nacrei_tally *tally = elements.tally;
+    if (change != 0) {
+        atomicAdd((unsigned long long *)&tally->delta, (unsigned long long)change);
+    }
+    if (refused != 0) {
+        atomicAdd((unsigned long long *)&tally->refused, (unsigned long long)refused);
+    }
+    __threadfence(); /* this block's sums before its mark; pairs with the fence of the last block */
+    if (atomicAdd(&tally->blocks_done, 1u) != gridDim.x - 1) {
+        return;
+    }
+    __threadfence(); /* the others' sums after their marks */
+    volatile nacrei_report *report = elements.report;
+    report->delta = (int64_t)atomicExch((unsigned long long *)&tally->delta, 0ull);
+    report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
+    tally->blocks_done = 0;
+    __threadfence_system(); /* content before number; pairs with the host's acquire load of sequence */
+    report->sequence = elements.sequence;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels as the host code calls them: one table of launchers per width, chosen when a map is created.
+ * Each launcher enqueues on a stream and returns the CUDA error of the launch.
+ */
+#ifndef NACRE_DEVICE_KERNELS_H
+#define NACRE_DEVICE_KERNELS_H
+
+#include <cuda_runtime_api.h>
+
+#include "device/table.h"
+#include "lib/widths.h"
+#include "nacre/map.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a batch kernel needs to know about the GPU to size its grid. */
+typedef struct nacrei_gpu {
+    uint32_t multiprocessors;
+    uint32_t compute_capability; /* 10 * major + minor */
+    uint32_t shared_bytes_max;   /* a block's, opted in */
+} nacrei_gpu;
+
+/* The findings of nacre_map_check: the first broken invariant. */
+enum {
+    NACREI_BROKEN_NOTHING,
+    NACREI_BROKEN_SUBMAP,    /* a key lies in a submap that is not its own */
+    NACREI_BROKEN_PLACE,     /* a lookup does not end at the slot that holds the key: unreachable or twice */
+    NACREI_BROKEN_SIGNATURE, /* an empty slot's signature is not its bucket's */
+    NACREI_BROKEN_SIDE       /* a side slot holds what is not a side key */
+};
+
+typedef struct nacrei_inspection {
+    uint64_t keys;
+    uint64_t stash_keys;
+    uint64_t probe_lengths[16];
+    uint64_t hit_buckets; /* buckets read, over all keys */
+    uint64_t missing_buckets;
+    uint64_t missing_lookups;
+    uint32_t probe_length_max;
+    uint32_t broken; /* NACREI_BROKEN_... */
+    uint64_t broken_submap;
+    uint64_t broken_slot;
+} nacrei_inspection;
+
+typedef struct nacrei_map_kernels {
+    cudaError_t (*prepare)(const nacrei_gpu *); /* loads all of them; once per device */
+    cudaError_t (*insert)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
+                          uint32_t operation, uint32_t metered, cudaStream_t);
+    cudaError_t (*lookup)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
+                          uint32_t operation, cudaStream_t); /* FIND, CONTAINS, ASSIGN */
+    cudaError_t (*erase)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
+                         cudaStream_t);
+    /* Splits submaps until there are `submaps`; then the stash is emptied into the table. */
+    cudaError_t (*grow)(const nacrei_gpu *, const nacrei_table *, uint64_t submaps_now,
+                        uint64_t submaps, cudaStream_t);
+    cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
+    cudaError_t (*retrieve)(const nacrei_gpu *, const nacrei_table *, void *keys_out,
+                            void *values_out, uint64_t capacity, uint64_t *needed, cudaStream_t);
+    cudaError_t (*inspect)(const nacrei_gpu *, const nacrei_table *, nacrei_inspection *,
+                           cudaStream_t);
+} nacrei_map_kernels;
+
+/* By the index of lib/widths.h; NULL functions where this build lacks a width. */
+extern const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT];
+
+/* Largest power of two of buckets of which two images fit into a block's shared memory; at most 2048. */
+uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu);
+
+/* Sets the admission limit of metered insertions; in stream order, not a copy, so that no staging is needed. */
+cudaError_t nacrei_set_capacity(const nacrei_table *table, uint64_t capacity_keys,
+                                cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

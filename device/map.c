@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA map: creation, destruction, information. Batches are in map_batch.c, growth in map_growth.c. */
+#include "device/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/call.h"
+
+nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const char *call,
+                                   nacre_error *error, nacre_stream stream)
+{
+    nacrei_cuda_device *device = (nacrei_cuda_device *)map->device;
+    nacre_status status;
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    self->device = device;
+    self->map = (nacrei_cuda_map *)map;
+    self->call = call;
+    self->error = error;
+    self->stream = stream;
+    self->capturing = 0;
+    pthread_mutex_lock(&self->map->lock);
+    NACREI_TRY(nacrei_cuda_enter(device, error, call, &self->current));
+    NACREI_CUDA(cudaStreamIsCapturing(stream, &capture));
+    self->capturing = capture != cudaStreamCaptureStatusNone;
+cleanup:
+    return status;
+}
+
+void nacrei_map_call_end(nacrei_map_call *self)
+{
+    nacrei_cuda_leave(&self->current);
+    pthread_mutex_unlock(&self->map->lock);
+}
+
+nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of)
+{
+    nacrei_cuda_device *device = self->device;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    if (!self->capturing && self->map->head.config.order == NACRE_ORDER_LIBRARY) {
+        NACREI_CUDA(nacrei_order_begin(&self->map->order, self->stream, class_of));
+    }
+cleanup:
+    return status;
+}
+
+nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of)
+{
+    nacrei_cuda_device *device = self->device;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    /* With the caller's order too: destroy waits for the events. */
+    if (!self->capturing) {
+        NACREI_CUDA(nacrei_order_end(&self->map->order, self->stream, class_of));
+    }
+cleanup:
+    return status;
+}
+
+uint64_t nacrei_map_size_bound(const nacrei_cuda_map *map)
+{
+    return map->size_finished + map->inserting;
+}
+
+void nacrei_map_retire(nacrei_cuda_map *map)
+{
+    while (map->retired < map->issued) {
+        const uint64_t number = map->retired;
+        const nacrei_report *report = &map->pinned->reports[number % NACREI_RING];
+        /* Acquire: pairs with the fence before the device wrote `sequence`. */
+        if (__atomic_load_n(&report->sequence, __ATOMIC_ACQUIRE) != number + 1) {
+            return;
+        }
+        const uint64_t elements = map->elements_of[number % NACREI_RING];
+        if (number >= map->counted_from) {
+            map->size_finished += (uint64_t)report->delta;
+            map->inserting -= elements;
+        }
+        map->refused_last = report->refused;
+        map->refused_unserved += report->refused;
+        if (elements != 0) {
+            map->fresh_last = (uint64_t)report->delta;
+            map->fresh_share = (double)report->delta / (double)elements;
+        }
+        map->retired++;
+    }
+}
+
+nacre_status nacrei_map_settle(nacrei_map_call *self)
+{
+    nacrei_cuda_device *device = self->device;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacrei_cuda_map *map = self->map;
+    nacre_status status = NACRE_OK;
+    for (uint32_t polls = 1;; polls++) {
+        nacrei_map_retire(map);
+        if (map->retired == map->issued) {
+            break;
+        }
+        /* A batch that died never reports: the event, long over, returns the context's error. */
+        if (polls % 4096 == 0) {
+            NACREI_CUDA(cudaEventQuery(map->created));
+        }
+    }
+cleanup:
+    return status;
+}
+
+nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size)
+{
+    nacrei_cuda_device *device = self->device;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status;
+    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_READ));
+    NACREI_CUDA(cudaMemcpyAsync(size, &self->map->table.control->size, sizeof *size,
+                                cudaMemcpyDeviceToHost, self->stream));
+    NACREI_CUDA(cudaStreamSynchronize(self->stream));
+cleanup:
+    return status;
+}
+
+static uint64_t fixed_bytes(void)
+{
+    return sizeof(nacrei_device_block) + sizeof(nacrei_pinned_block);
+}
+
+uint64_t nacrei_cuda_map_estimate(const nacre_device *head, const nacre_map_config *config,
+                                  uint64_t keys)
+{
+    const nacrei_cuda_device *device = (const nacrei_cuda_device *)head;
+    const uint32_t buckets = nacrei_buckets_per_submap(&device->gpu);
+    const uint32_t slots =
+        buckets * nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
+    const uint64_t submaps = nacrei_table_submaps_reserved(keys, slots, config->load_max);
+    if (submaps >= NACREI_SUBMAPS_MAX) {
+        return UINT64_MAX;
+    }
+    return fixed_bytes() +
+           nacrei_region_bytes(device, nacrei_submap_bytes(buckets), submaps + 1);
+}
+
+static uint64_t table_bytes_max(const nacrei_cuda_map *map)
+{
+    const uint64_t limit = map->head.config.memory_limit_bytes;
+    if (limit == 0) {
+        return ((const nacrei_cuda_device *)map->head.device)->memory_total_bytes;
+    }
+    return limit > fixed_bytes() ? limit - fixed_bytes() : 0;
+}
+
+void nacrei_map_count_memory(nacrei_cuda_map *map)
+{
+    map->memory_bytes = fixed_bytes() + map->region.bytes;
+    if (map->memory_bytes > map->memory_peak_bytes) {
+        map->memory_peak_bytes = map->memory_bytes;
+    }
+}
+
+/* The table's memory, zeroed: an empty table. On a stream of its own, so that no stream of the program is waited for. */
+static cudaError_t create_table(nacrei_cuda_device *device, nacrei_cuda_map *map, uint64_t submaps)
+{
+    cudaStream_t stream = NULL;
+    const uint64_t bytes = nacrei_submap_bytes(map->table.bucket_mask + 1);
+    nacrei_region_open(device, &map->region, bytes, table_bytes_max(map));
+    cudaError_t result =
+        nacrei_region_ensure(device, &map->region, submaps + 1, table_bytes_max(map));
+    map->table.base = map->region.base;
+    if (result == cudaSuccess) {
+        result = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    }
+    if (result == cudaSuccess && map->region.base != NULL) {
+        result = cudaMemsetAsync(map->region.base, 0, (submaps + 1) * bytes, stream);
+    }
+    for (uint32_t i = 0; result == cudaSuccess && i < map->region.segment_count; i++) {
+        result = cudaMemsetAsync(map->region.segments[i], 0, ((uint64_t)1 << i / 4) * bytes, stream);
+    }
+    if (result == cudaSuccess) {
+        result = cudaMemsetAsync(map->block, 0, sizeof *map->block, stream);
+    }
+    if (result == cudaSuccess) {
+        nacrei_control control;
+        memset(&control, 0, sizeof control);
+        memcpy(control.segments, map->region.segments, sizeof control.segments);
+        control.submap_count = submaps;
+        control.capacity_keys = map->capacity_keys;
+        result = cudaMemcpyAsync(&map->block->control, &control, sizeof control,
+                                 cudaMemcpyHostToDevice, stream);
+    }
+    if (result == cudaSuccess) {
+        result = cudaEventRecord(map->created, stream);
+    }
+    if (result == cudaSuccess) {
+        result = cudaStreamSynchronize(stream);
+    }
+    if (stream != NULL) {
+        (void)cudaStreamDestroy(stream);
+    }
+    map->submap_count = submaps;
+    nacrei_map_count_memory(map);
+    return result;
+}
+
+static void free_map(nacrei_cuda_device *device, nacrei_cuda_map *map)
+{
+    nacrei_order_close(&map->order);
+    if (map->created != NULL) {
+        (void)cudaEventDestroy(map->created);
+    }
+    nacrei_region_close(device, &map->region);
+    nacrei_cuda_release(device, map->block, sizeof *map->block, NACRE_SPACE_DEVICE);
+    nacrei_cuda_release(device, map->pinned, sizeof *map->pinned, NACRE_SPACE_PINNED);
+    pthread_mutex_destroy(&map->lock);
+    free(map);
+    (void)cudaGetLastError();
+}
+
+nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *config,
+                                    nacre_map **created, nacre_error *error)
+{
+    static const char call[] = "nacre_map_create";
+    nacrei_cuda_device *device = (nacrei_cuda_device *)head;
+    const uint32_t width = nacrei_width_index(config->key_bytes, config->value_bytes);
+    nacrei_current current;
+    nacre_status status;
+    nacrei_cuda_map *map = NULL;
+    void *pointer;
+    *created = NULL;
+    if (device->gpu.compute_capability < 90 &&
+        nacrei_slot_bytes(config->key_bytes, config->value_bytes) == 16) {
+        return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
+                           "%s: key_bytes is %u and value_bytes %u, which on sm_%u this version does not have; "
+                           "allowed there: (8, 0), (4, 4), (4, 0)",
+                           call, config->key_bytes, config->value_bytes,
+                           device->gpu.compute_capability);
+    }
+    const uint32_t buckets = nacrei_buckets_per_submap(&device->gpu);
+    const uint32_t slots =
+        buckets * nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
+    const uint64_t submaps =
+        nacrei_table_submaps_reserved(config->capacity_keys, slots, config->load_max);
+    const uint64_t bytes = nacrei_cuda_map_estimate(head, config, config->capacity_keys);
+    if (bytes > device->memory_total_bytes) {
+        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                           "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
+                           call, (unsigned long long)config->capacity_keys,
+                           (unsigned long long)device->memory_total_bytes);
+    }
+    if (config->memory_limit_bytes != 0 && bytes > config->memory_limit_bytes) {
+        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                           "%s: memory_limit_bytes is %llu; allowed: 0, or at least %llu for capacity_keys %llu",
+                           call, (unsigned long long)config->memory_limit_bytes,
+                           (unsigned long long)bytes, (unsigned long long)config->capacity_keys);
+    }
+    NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
+
+    map = (nacrei_cuda_map *)calloc(1, sizeof *map);
+    if (map == NULL) {
+        status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0, "%s: no host memory for the map", call);
+        goto cleanup;
+    }
+    pthread_mutex_init(&map->lock, NULL);
+    map->head.device = head;
+    map->head.config = *config;
+    map->kernels = &nacrei_map_kernels_of[width];
+    map->submap_slots = slots;
+    map->reserved_keys = config->capacity_keys;
+    map->submap_count = submaps;
+    map->capacity_keys = nacrei_map_capacity_of(map, submaps);
+    map->fresh_share = 1.0;
+    NACREI_CUDA(nacrei_cuda_prepare(device, width));
+    NACREI_CUDA(cudaEventCreateWithFlags(&map->created, cudaEventDisableTiming));
+    NACREI_CUDA(nacrei_cuda_allocate(device, sizeof *map->block, NACRE_SPACE_DEVICE, &pointer));
+    map->block = (nacrei_device_block *)pointer;
+    NACREI_CUDA(nacrei_cuda_allocate(device, sizeof *map->pinned, NACRE_SPACE_PINNED, &pointer));
+    map->pinned = (nacrei_pinned_block *)pointer;
+    memset(map->pinned, 0, sizeof *map->pinned);
+    map->table.control = &map->block->control;
+    map->table.hints = &map->pinned->hints;
+    map->table.seed = config->seed;
+    map->table.bucket_mask = buckets - 1;
+    map->table.submap_bytes = (uint32_t)nacrei_submap_bytes(buckets);
+    NACREI_CUDA(create_table(device, map, submaps));
+    *created = &map->head;
+    map = NULL;
+cleanup:
+    if (map != NULL) {
+        free_map(device, map);
+    }
+    nacrei_cuda_leave(&current);
+    return status;
+}
+
+void nacrei_cuda_map_destroy(nacre_map *head)
+{
+    nacrei_cuda_map *map = (nacrei_cuda_map *)head;
+    nacrei_cuda_device *device = (nacrei_cuda_device *)head->device;
+    nacrei_current current;
+    /* Errors have no one to go to: a dead context or a driver that is gone has freed everything itself. */
+    (void)nacrei_cuda_enter(device, NULL, "nacre_map_destroy", &current);
+    (void)nacrei_order_wait(&map->order);
+    free_map(device, map);
+    nacrei_cuda_leave(&current);
+}
+
+nacre_status nacrei_cuda_map_clear(nacre_map *head, nacre_error *error, nacre_stream stream)
+{
+    static const char call[] = "nacre_map_clear";
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_cuda_map *map = self.map;
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_CUDA(map->kernels->clear(&device->gpu, &map->table, stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
+    if (!self.capturing) {
+        map->counted_from = map->issued;
+        map->size_finished = 0;
+        map->inserting = 0;
+        map->pinned->hints.size = 0;
+    }
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
+{
+    nacrei_cuda_map *map = (nacrei_cuda_map *)head;
+    pthread_mutex_lock(&map->lock);
+    nacrei_map_retire(map);
+    info->capacity_keys = map->capacity_keys;
+    info->capacity_slots = (map->submap_count + 1) * map->submap_slots;
+    info->submaps = map->submap_count;
+    info->memory_bytes = map->memory_bytes;
+    info->memory_peak_bytes = map->memory_peak_bytes;
+    info->size_last_known = map->captured_insertions && map->pinned->hints.size > map->size_finished
+                                ? map->pinned->hints.size
+                                : map->size_finished;
+    info->growths = map->growths;
+    info->load = (double)info->size_last_known / (double)(map->submap_count * map->submap_slots);
+    pthread_mutex_unlock(&map->lock);
+    info->faults = nacrei_cuda_map_faults(head, 0);
+}
+
+nacre_status nacrei_cuda_map_size(nacre_map *head, uint64_t *size, nacre_error *error,
+                                  nacre_stream stream)
+{
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_size", error, stream);
+    if (status == NACRE_OK && self.capturing) {
+        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
+                             "%s: the stream is capturing; allowed there: nacre_map_size_async",
+                             self.call);
+    }
+    if (status == NACRE_OK) {
+        status = nacrei_map_size_exact(&self, size);
+    }
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+nacre_status nacrei_cuda_map_size_async(nacre_map *head, uint64_t *size, nacre_error *error,
+                                        nacre_stream stream)
+{
+    static const char call[] = "nacre_map_size_async";
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
+    NACREI_CUDA(cudaMemcpyAsync(size, &self.map->table.control->size, sizeof *size,
+                                cudaMemcpyDefault, stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+uint32_t nacrei_cuda_map_faults(nacre_map *head, uint32_t clear)
+{
+    nacrei_cuda_map *map = (nacrei_cuda_map *)head;
+    nacrei_cuda_device *device = (nacrei_cuda_device *)head->device;
+    pthread_mutex_lock(&map->lock);
+    uint32_t bits = map->faults;
+    /* Relaxed: a flag of its own, set by any batch at any time. */
+    uint32_t full = clear ? __atomic_exchange_n(&map->pinned->hints.full, 0u, __ATOMIC_RELAXED)
+                          : __atomic_load_n(&map->pinned->hints.full, __ATOMIC_RELAXED);
+    bits |= full != 0 ? NACRE_FAULT_FULL : 0;
+    bits |= __atomic_load_n(&device->lost, __ATOMIC_RELAXED) != 0 ? NACRE_FAULT_DEVICE : 0;
+    if (clear) {
+        map->faults = 0;
+    }
+    pthread_mutex_unlock(&map->lock);
+    return bits;
+}
+
+/* Runs the inspection and waits for its result. */
+static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection *inspection,
+                            uint64_t *size, nacre_error *error, nacre_stream stream)
+{
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_cuda_map *map = self.map;
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    if (self.capturing) {
+        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0, "%s: the stream is capturing", call);
+        goto cleanup;
+    }
+    /* Beside nothing: an insertion halfway would look like a broken table. */
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_CUDA(map->kernels->inspect(&device->gpu, &map->table, &map->block->inspection, stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_CUDA(cudaMemcpyAsync(inspection, &map->block->inspection, sizeof *inspection,
+                                cudaMemcpyDeviceToHost, stream));
+    NACREI_CUDA(cudaMemcpyAsync(size, &map->table.control->size, sizeof *size,
+                                cudaMemcpyDeviceToHost, stream));
+    NACREI_CUDA(cudaStreamSynchronize(stream));
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+nacre_status nacrei_cuda_map_statistics(nacre_map *head, nacre_map_statistics *statistics,
+                                        nacre_error *error, nacre_stream stream)
+{
+    nacrei_inspection found;
+    uint64_t size;
+    nacre_status status =
+        inspect(head, "nacre_map_statistics_get", &found, &size, error, stream);
+    if (status != NACRE_OK) {
+        return status;
+    }
+    statistics->size = found.keys;
+    statistics->probe_length_max = found.probe_length_max;
+    memcpy(statistics->probe_lengths, found.probe_lengths, sizeof statistics->probe_lengths);
+    statistics->stash_keys = found.stash_keys;
+    statistics->probe_length_mean_hit =
+        found.keys != 0 ? (double)found.hit_buckets / (double)found.keys : 0.0;
+    statistics->probe_length_mean_missing =
+        (double)found.missing_buckets / (double)found.missing_lookups;
+    return NACRE_OK;
+}
+
+nacre_status nacrei_cuda_map_check(nacre_map *head, nacre_error *error, nacre_stream stream)
+{
+    static const char call[] = "nacre_map_check";
+    static const char *const broken[] = {
+        "", "a key lies in another submap than its own",
+        "a lookup of the key in this slot does not end here: it is out of reach, or there twice",
+        "the signature in an empty slot is not its bucket's", "a side slot holds another key"};
+    nacrei_inspection found;
+    uint64_t size;
+    nacre_status status = inspect(head, call, &found, &size, error, stream);
+    if (status != NACRE_OK) {
+        return status;
+    }
+    if (found.broken != NACREI_BROKEN_NOTHING) {
+        return nacrei_fail(error, NACRE_ERROR_INTERNAL, 0, "%s: submap %llu, slot %llu: %s", call,
+                           (unsigned long long)found.broken_submap,
+                           (unsigned long long)found.broken_slot, broken[found.broken]);
+    }
+    if (found.keys != size) {
+        return nacrei_fail(error, NACRE_ERROR_INTERNAL, 0,
+                           "%s: the table holds %llu keys, the size says %llu", call,
+                           (unsigned long long)found.keys, (unsigned long long)size);
+    }
+    return NACRE_OK;
+}
+
+nacre_status nacrei_cuda_map_retrieve(nacre_map *head, void *keys_out, void *values_out,
+                                      uint64_t capacity, uint64_t *needed, nacre_error *error,
+                                      nacre_stream stream)
+{
+    static const char call[] = "nacre_map_retrieve";
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_cuda_map *map = self.map;
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
+    NACREI_CUDA(map->kernels->retrieve(&device->gpu, &map->table, keys_out, values_out, capacity,
+                                       needed, stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}

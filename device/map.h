@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA map, as the host sees it. All host state is guarded by one lock; the device's is in nacrei_control.
+ *
+ * What the host knows of the size, without waiting: each batch that may insert or erase has a number and an entry
+ * in a ring in pinned memory, where its last block writes what it did. The host adds up the entries of finished
+ * batches, and counts every element of an unfinished insertion as a new key: that bounds the size from above.
+ */
+#ifndef NACRE_DEVICE_MAP_H
+#define NACRE_DEVICE_MAP_H
+
+#include <pthread.h>
+
+#include "device/device.h"
+#include "device/order.h"
+#include "device/region.h"
+
+/* Batches in flight; a launch queue of CUDA's holds about as many. */
+#define NACREI_RING 1024
+
+/* Elements of a chunk whose left-out elements can be told apart: 2^23, a MiB of bits. */
+#define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
+
+/* In device memory, one allocation. */
+typedef struct nacrei_device_block {
+    nacrei_control control;
+    nacrei_inspection inspection;
+    nacrei_tally tallies[NACREI_RING];
+    uint32_t left_out[NACREI_CHUNK_ELEMENTS / 32];
+} nacrei_device_block;
+
+/* In pinned memory, one allocation. */
+typedef struct nacrei_pinned_block {
+    nacrei_hints hints;
+    nacrei_report reports[NACREI_RING];
+} nacrei_pinned_block;
+
+typedef struct nacrei_cuda_map {
+    struct nacre_map head;
+    pthread_mutex_t lock;
+    const nacrei_map_kernels *kernels;
+    nacrei_table table;
+    nacrei_region region;
+    nacrei_order order;
+    nacrei_device_block *block;
+    nacrei_pinned_block *pinned;
+    cudaEvent_t created; /* asked for errors while the host waits */
+
+    uint32_t submap_slots;
+    uint64_t submap_count;
+    uint64_t reserved_keys;
+    uint64_t capacity_keys; /* keys that fit without growth */
+
+    /* Accounting: batches `retired` .. `issued` - 1 are in flight. */
+    uint64_t issued, retired;
+    uint64_t counted_from; /* batches before this one were cleared away and count for nothing */
+    uint64_t size_finished;
+    uint64_t inserting;               /* elements of insertions in flight */
+    uint64_t elements_of[NACREI_RING]; /* 0: an erasure */
+    uint64_t refused_last;             /* of the last retired batch */
+    uint64_t refused_unserved;         /* refused since the last growth */
+    uint64_t fresh_last;               /* keys that the last retired insertion brought */
+    double fresh_share;                /* and their share of its elements */
+    uint32_t captured_insertions;      /* replays change the size behind the host's back */
+
+    uint32_t faults; /* those the host found */
+    uint64_t growths;
+    uint64_t memory_bytes, memory_peak_bytes;
+} nacrei_cuda_map;
+
+uint64_t nacrei_cuda_map_estimate(const nacre_device *device, const nacre_map_config *config,
+                                  uint64_t keys);
+nacre_status nacrei_cuda_map_create(nacre_device *device, const nacre_map_config *config,
+                                    nacre_map **map, nacre_error *error);
+void nacrei_cuda_map_destroy(nacre_map *map);
+nacre_status nacrei_cuda_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
+                                     nacre_stream stream);
+void nacrei_cuda_map_info(nacre_map *map, nacre_map_info *info);
+nacre_status nacrei_cuda_map_size(nacre_map *map, uint64_t *size, nacre_error *error,
+                                  nacre_stream stream);
+nacre_status nacrei_cuda_map_size_async(nacre_map *map, uint64_t *size, nacre_error *error,
+                                        nacre_stream stream);
+uint32_t nacrei_cuda_map_faults(nacre_map *map, uint32_t clear);
+nacre_status nacrei_cuda_map_statistics(nacre_map *map, nacre_map_statistics *statistics,
+                                        nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_check(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_batch(nacre_map *map, const nacrei_batch *batch, nacre_error *error);
+nacre_status nacrei_cuda_map_retrieve(nacre_map *map, void *keys_out, void *values_out,
+                                      uint64_t capacity, uint64_t *needed, nacre_error *error,
+                                      nacre_stream stream);
+
+uint64_t nacrei_map_capacity_of(const nacrei_cuda_map *map, uint64_t submaps);
+void nacrei_map_count_memory(nacrei_cuda_map *map);
+
+/* ---- between map.c, map_growth.c and map_batch.c; the lock is held ---- */
+
+/* One call on a map: what NACREI_CUDA expects, and the stream. */
+typedef struct nacrei_map_call {
+    nacrei_cuda_device *device;
+    nacrei_cuda_map *map;
+    const char *call;
+    nacre_error *error;
+    cudaStream_t stream;
+    uint32_t capturing;
+    nacrei_current current;
+} nacrei_map_call;
+
+/* Takes the lock, makes the device current, asks whether the stream is capturing. Always to be ended. */
+nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const char *call,
+                                   nacre_error *error, nacre_stream stream);
+void nacrei_map_call_end(nacrei_map_call *self);
+
+/* Order between streams around the launches of a batch; nothing in a capture. */
+nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of);
+nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of);
+
+/* Looks which batches have finished. */
+void nacrei_map_retire(nacrei_cuda_map *map);
+
+/* The host waits until all batches with a number have finished. */
+nacre_status nacrei_map_settle(nacrei_map_call *self);
+
+/* Keys at most, as the host can tell without waiting. */
+uint64_t nacrei_map_size_bound(const nacrei_cuda_map *map);
+
+/* The exact size by way of the device, for maps whose size changes in replays; waits for the stream. */
+nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size);
+
+/*
+ * Grows to room for `keys` keys at least, on the stream, without waiting. *refused: memory was; the map is as it was,
+ * and the status OK, because it may have room for what is needed.
+ */
+nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Growth: memory is mapped by the host, at once; the splitting of submaps is enqueued on the stream of the batch
+ * that needs the room, ordered against every other batch. Nothing here waits.
+ */
+#include <string.h>
+
+#include "device/call.h"
+#include "device/map.h"
+
+uint64_t nacrei_map_capacity_of(const nacrei_cuda_map *map, uint64_t submaps)
+{
+    const double load_max = map->head.config.load_max;
+    if (map->head.config.growth == NACRE_GROWTH_FIXED) {
+        return map->reserved_keys;
+    }
+    const uint64_t growing = nacrei_table_capacity(submaps, map->submap_slots, load_max);
+    const uint64_t most = nacrei_table_capacity_reserved(submaps, map->submap_slots, load_max);
+    const uint64_t reserved = map->reserved_keys < most ? map->reserved_keys : most;
+    return growing > reserved ? growing : reserved;
+}
+
+static uint64_t bytes_max(const nacrei_cuda_map *map)
+{
+    const uint64_t fixed = map->memory_bytes - map->region.bytes;
+    const uint64_t limit = map->head.config.memory_limit_bytes;
+    return limit == 0 ? UINT64_MAX : limit > fixed ? limit - fixed : 0;
+}
+
+/* Memory for so many submaps, and their splitting, on the stream. *refused: no memory; nothing has changed. */
+static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    *refused = 0;
+    if (submaps > map->submap_count) {
+        const uint32_t segments = map->region.segment_count;
+        cudaError_t result =
+            nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
+        if (result == cudaErrorMemoryAllocation) {
+            *refused = 1;
+            return NACRE_OK;
+        }
+        NACREI_CUDA(result);
+        nacrei_map_count_memory(map);
+        NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+        if (map->region.segment_count != segments) {
+            /* From pageable memory: the call returns when it has been read. */
+            NACREI_CUDA(cudaMemcpyAsync(map->table.control->segments, map->region.segments,
+                                        sizeof map->region.segments, cudaMemcpyHostToDevice,
+                                        self->stream));
+        }
+        NACREI_CUDA(map->kernels->grow(&device->gpu, &map->table, map->submap_count, submaps,
+                                       self->stream));
+        map->submap_count = submaps;
+        map->growths++;
+    } else {
+        NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    }
+    map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
+    map->refused_unserved = 0;
+    NACREI_CUDA(nacrei_set_capacity(&map->table, map->capacity_keys, self->stream));
+    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
+cleanup:
+    return status;
+}
+
+nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused)
+{
+    nacrei_cuda_map *map = self->map;
+    uint64_t submaps = nacrei_table_submaps(keys, map->submap_slots, map->head.config.load_max);
+    if (submaps <= map->submap_count) {
+        submaps = map->submap_count + 1; /* a submap and the stash are full: finer splitting helps */
+    }
+    if (submaps >= NACREI_SUBMAPS_MAX) {
+        *refused = 1;
+        return NACRE_OK;
+    }
+    return grow_to(self, submaps, refused);
+}
+
+nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error *error,
+                                     nacre_stream stream)
+{
+    static const char call[] = "nacre_map_reserve";
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_map *map = self.map;
+    uint32_t refused = 0;
+    if (status != NACRE_OK || keys <= map->capacity_keys) {
+        if (status == NACRE_OK && keys > map->reserved_keys) {
+            map->reserved_keys = keys;
+        }
+        goto cleanup;
+    }
+    if (self.capturing) {
+        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
+                             "%s: keys is %llu and the stream is capturing; allowed there: up to %llu", call,
+                             (unsigned long long)keys, (unsigned long long)map->capacity_keys);
+        goto cleanup;
+    }
+    const uint64_t bytes = nacrei_cuda_map_estimate(head->device, &map->head.config, keys);
+    const uint64_t limit = map->head.config.memory_limit_bytes;
+    const uint64_t most = limit != 0 ? limit : self.device->memory_total_bytes;
+    if (bytes > most) {
+        status = nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                             "%s: keys is %llu; allowed: what fits into %llu bytes, %s", call,
+                             (unsigned long long)keys, (unsigned long long)most,
+                             limit != 0 ? "memory_limit_bytes" : "the device's memory");
+        goto cleanup;
+    }
+    const uint64_t before = map->reserved_keys;
+    map->reserved_keys = keys;
+    NACREI_TRY(grow_to(&self,
+                       nacrei_table_submaps_reserved(keys, map->submap_slots,
+                                                     map->head.config.load_max),
+                       &refused));
+    if (refused) {
+        map->reserved_keys = before;
+        status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
+                             "%s: keys is %llu; memory for them was refused", call,
+                             (unsigned long long)keys);
+    }
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Insertion: insert, insert_or_assign, insert_or_apply, find_or_insert. One thread per key finds the key or claims
+ * a slot for it (claim.cuh), then does what the operation does to the value.
+ */
+#include "device/claim.cuh"
+#include "device/elements.cuh"
+#include "device/kernels_internal.cuh"
+#include "nacre/core/reduction.h"
+
+namespace {
+
+/* Combines a value in the table with an element's. Relaxed: each value is a word of its own. */
+template <typename Width>
+__device__ __forceinline__ void apply(const nacrei_elements &elements,
+                                      typename Width::value_type *address,
+                                      typename Width::value_type value)
+{
+    typedef typename Width::value_type value_type;
+    uint32_t type = elements.type;
+    if constexpr (sizeof(value_type) == 4) {
+        if (elements.reduction == NACRE_REDUCTION_ADD) {
+            if (type == NACRE_TYPE_F32) {
+                atomicAdd((float *)address, __uint_as_float(value));
+            } else {
+                atomicAdd((unsigned int *)address, value);
+            }
+            return;
+        }
+    } else {
+        if (elements.reduction == NACRE_REDUCTION_ADD) {
+            if (type == NACRE_TYPE_F64) {
+                atomicAdd((double *)address, __longlong_as_double((long long)value));
+            } else {
+                atomicAdd((unsigned long long *)address, (unsigned long long)value);
+            }
+            return;
+        }
+    }
+    value_type old = nacrei_load_relaxed(address);
+    for (;;) {
+        value_type next = (value_type)nacrei_reduce(old, value, elements.reduction, type);
+        if (next == old) {
+            return;
+        }
+        value_type was = nacrei_swap_slot(address, old, next);
+        if (was == old) {
+            return;
+        }
+        old = was;
+    }
+}
+
+/* What an element does once its key is there; returns what is told about it. */
+template <typename Width, unsigned Operation>
+__device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint64_t index,
+                                           const nacrei_found<Width> &place,
+                                           typename Width::value_type value)
+{
+    typedef typename Width::value_type value_type;
+    bool found = place.outcome == NACRE_OUTCOME_FOUND;
+    if constexpr (Operation == NACREI_FIND_OR_INSERT) {
+        if (found) {
+            nacrei_element_value_out<Width>(elements, index, Width::value_of(place.slot));
+        } else if (place.outcome == NACRE_OUTCOME_INSERTED) {
+            nacrei_element_value_out<Width>(elements, index, value);
+        } else if (elements.has_missing_value) {
+            nacrei_element_value_out<Width>(elements, index, (value_type)elements.missing_value);
+        }
+    }
+    if constexpr (Operation == NACREI_INSERT_OR_ASSIGN || Operation == NACREI_INSERT_OR_APPLY) {
+        if (found) {
+            if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_ASSIGN) {
+                nacrei_store_relaxed(Width::value_address(place.address), value);
+            }
+            if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_APPLY) {
+                apply<Width>(elements, Width::value_address(place.address), value);
+            }
+            return NACRE_OUTCOME_ASSIGNED;
+        }
+    }
+    return place.outcome;
+}
+
+template <typename Width, unsigned Operation, bool Metered>
+__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+    insert_kernel(const nacrei_table table, const nacrei_elements elements)
+{
+    typedef typename Width::value_type value_type;
+    const nacrei_shape shape = nacrei_shape_of(table);
+    const uint64_t count = nacrei_elements_count(elements);
+    const uint64_t stride = (uint64_t)gridDim.x * NACREI_BATCH_THREADS;
+    nacrei_sums sums = {0, 0, 0, 0};
+    uint32_t attempted = 0;
+    /* Rounded up to whole warps, whose lanes vote on the bits of left_out. */
+    const uint64_t end = (elements.count + 31) / 32 * 32;
+    for (uint64_t index = (uint64_t)blockIdx.x * NACREI_BATCH_THREADS + threadIdx.x; index < end;
+         index += stride) {
+        bool takes_part = index < count && nacrei_element_in_mask(elements, index);
+        uint32_t outcome = NACRE_OUTCOME_SKIPPED;
+        if (Metered && elements.retry && index < elements.count) {
+            takes_part = (elements.left_out[index / 32] >> (index % 32) & 1) != 0;
+            attempted += takes_part;
+        }
+        if (takes_part) {
+            typename Width::key_type key = nacrei_element_key<Width>(elements, index);
+            value_type value = 0;
+            if constexpr (Width::value_bytes != 0) {
+                value = elements.values != nullptr
+                            ? __ldcs((const value_type *)elements.values + index)
+                            : (value_type)nacrei_type_one(elements.type);
+            }
+            nacrei_found<Width> place = nacrei_find_or_claim<Width, Metered>(
+                table, shape, nacrei_hash(key, table.seed),
+                (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value);
+            outcome = settle<Width, Operation>(elements, index, place, value);
+            sums.delta += outcome == NACRE_OUTCOME_INSERTED;
+            sums.refused += outcome == NACRE_OUTCOME_FULL;
+            sums.done += outcome != NACRE_OUTCOME_FULL;
+        }
+        bool told = index < elements.count && (takes_part || !(Metered && elements.retry));
+        if (told) {
+            nacrei_element_outcome(elements, index, outcome);
+            sums.skipped += outcome == NACRE_OUTCOME_SKIPPED;
+        }
+        if (Metered && elements.left_out != nullptr) {
+            uint32_t bits = __ballot_sync(~0u, outcome == NACRE_OUTCOME_FULL);
+            if (threadIdx.x % 32 == 0) {
+                elements.left_out[index / 32] = bits;
+            }
+        }
+    }
+    nacrei_block_end(table, elements, sums, 1, Metered, attempted);
+}
+
+template <typename Width, unsigned Operation>
+cudaError_t launch(const nacrei_gpu *gpu, const nacrei_table *table,
+                   const nacrei_elements *elements, uint32_t metered, cudaStream_t stream)
+{
+    uint32_t blocks = nacrei_batch_blocks(gpu->multiprocessors, elements->count);
+    if (metered) {
+        insert_kernel<Width, Operation, true>
+            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
+    } else {
+        insert_kernel<Width, Operation, false>
+            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
+    }
+    return cudaPeekAtLastError();
+}
+
+} // namespace
+
+template <typename Width>
+cudaError_t nacrei_insert(const nacrei_gpu *gpu, const nacrei_table *table,
+                          const nacrei_elements *elements, uint32_t operation, uint32_t metered,
+                          cudaStream_t stream)
+{
+    switch (operation) {
+    case NACREI_INSERT:
+        return launch<Width, NACREI_INSERT>(gpu, table, elements, metered, stream);
+    case NACREI_INSERT_OR_ASSIGN:
+        return launch<Width, NACREI_INSERT_OR_ASSIGN>(gpu, table, elements, metered, stream);
+    case NACREI_INSERT_OR_APPLY:
+        if constexpr (Width::value_bytes != 0) {
+            return launch<Width, NACREI_INSERT_OR_APPLY>(gpu, table, elements, metered, stream);
+        }
+        break;
+    case NACREI_FIND_OR_INSERT:
+        if constexpr (Width::value_bytes != 0) {
+            return launch<Width, NACREI_FIND_OR_INSERT>(gpu, table, elements, metered, stream);
+        }
+        break;
+    default:
+        break;
+    }
+    return cudaErrorInvalidValue;
+}
+
+template <typename Width> cudaError_t nacrei_insert_prepare(void)
+{
+    cudaError_t error = cudaSuccess;
+    nacrei_prepare(insert_kernel<Width, NACREI_INSERT, false>, &error);
+    nacrei_prepare(insert_kernel<Width, NACREI_INSERT, true>, &error);
+    nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_ASSIGN, false>, &error);
+    nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_ASSIGN, true>, &error);
+    if constexpr (Width::value_bytes != 0) {
+        nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_APPLY, false>, &error);
+        nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_APPLY, true>, &error);
+        nacrei_prepare(insert_kernel<Width, NACREI_FIND_OR_INSERT, false>, &error);
+        nacrei_prepare(insert_kernel<Width, NACREI_FIND_OR_INSERT, true>, &error);
+    }
+    return error;
+}
+
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
+    template cudaError_t nacrei_insert<nacrei_width<key_bytes, value_bytes>>(                      \
+        const nacrei_gpu *, const nacrei_table *, const nacrei_elements *, uint32_t, uint32_t,     \
+        cudaStream_t);                                                                             \
+    template cudaError_t nacrei_insert_prepare<nacrei_width<key_bytes, value_bytes>>(void);
+NACREI_WIDTHS(NACREI_INSTANTIATE)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slots on the device: loading a bucket, claiming a slot, reading and writing values, for each width. The
+ * layout is nacre/core/slot.h's; here are the memory operations.
+ *
+ * All accesses to slots are relaxed at device scope: an insertion may run beside lookups and other insertions
+ * of the same map, and each access must be whole. Order between batches comes from the kernel boundary.
+ * Relaxed loads are served by the L2 cache, never by the read-only path, which may be stale.
+ */
+#ifndef NACRE_DEVICE_SLOT_CUH
+#define NACRE_DEVICE_SLOT_CUH
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "nacre/core/slot.h"
+
+/* A slot of 16 bytes, moved as one 128-bit value. */
+struct alignas(16) nacrei_slot16 {
+    uint64_t key;
+    uint64_t value;
+};
+
+__device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
+{
+    nacrei_slot16 slot;
+    asm volatile("{\n\t"
+                 ".reg .b128 whole;\n\t"
+                 "ld.relaxed.gpu.global.b128 whole, [%2];\n\t"
+                 "mov.b128 {%0, %1}, whole;\n\t"
+                 "}"
+                 : "=l"(slot.key), "=l"(slot.value)
+                 : "l"(address)
+                 : "memory");
+    return slot;
+}
+
+template <typename Word> __device__ __forceinline__ Word nacrei_load_relaxed(const Word *address)
+{
+    Word word;
+    if constexpr (sizeof(Word) == 8) {
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+                     : "=l"(word)
+                     : "l"(address)
+                     : "memory");
+    } else {
+        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+                     : "=r"(word)
+                     : "l"(address)
+                     : "memory");
+    }
+    return word;
+}
+
+template <typename Word>
+__device__ __forceinline__ void nacrei_store_relaxed(Word *address, Word word)
+{
+    if constexpr (sizeof(Word) == 8) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(word) : "memory");
+    } else {
+        asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
+    }
+}
+
+/*
+ * Compare and swap of a whole slot; returns what was there. Relaxed: nothing is published through the slot but
+ * the slot. 16-byte slots need compute capability 9.0 (map.c does not create such maps below).
+ */
+__device__ __forceinline__ nacrei_slot16 nacrei_swap_slot(void *address, nacrei_slot16 expected,
+                                                          nacrei_slot16 desired)
+{
+    nacrei_slot16 old = expected;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{\n\t"
+                 ".reg .b128 compare, swap, was;\n\t"
+                 "mov.b128 compare, {%3, %4};\n\t"
+                 "mov.b128 swap, {%5, %6};\n\t"
+                 "atom.global.relaxed.gpu.cas.b128 was, [%2], compare, swap;\n\t"
+                 "mov.b128 {%0, %1}, was;\n\t"
+                 "}"
+                 : "=l"(old.key), "=l"(old.value)
+                 : "l"(address), "l"(expected.key), "l"(expected.value), "l"(desired.key),
+                   "l"(desired.value)
+                 : "memory");
+#else
+    __trap();
+#endif
+    return old;
+}
+
+__device__ __forceinline__ uint64_t nacrei_swap_slot(void *address, uint64_t expected,
+                                                     uint64_t desired)
+{
+    return atomicCAS((unsigned long long *)address, (unsigned long long)expected,
+                     (unsigned long long)desired);
+}
+
+__device__ __forceinline__ uint32_t nacrei_swap_slot(void *address, uint32_t expected,
+                                                     uint32_t desired)
+{
+    return atomicCAS((unsigned int *)address, expected, desired);
+}
+
+__device__ __forceinline__ bool nacrei_same_slot(nacrei_slot16 a, nacrei_slot16 b)
+{
+    return a.key == b.key && a.value == b.value;
+}
+__device__ __forceinline__ bool nacrei_same_slot(uint64_t a, uint64_t b) { return a == b; }
+__device__ __forceinline__ bool nacrei_same_slot(uint32_t a, uint32_t b) { return a == b; }
+
+template <unsigned Bytes> struct nacrei_word;
+template <> struct nacrei_word<0> {
+    typedef uint32_t type; /* a set: stands where a value's type is named, never stored */
+};
+template <> struct nacrei_word<4> {
+    typedef uint32_t type;
+};
+template <> struct nacrei_word<8> {
+    typedef uint64_t type;
+};
+
+/* Everything about one pair of widths. */
+template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
+    static constexpr unsigned key_bytes = KeyBytes;
+    static constexpr unsigned value_bytes = ValueBytes;
+    static constexpr unsigned slot_bytes =
+        ValueBytes == 0 ? KeyBytes : (KeyBytes == 4 && ValueBytes == 4 ? 8 : 16);
+    static constexpr unsigned slots = NACREI_BUCKET_BYTES / slot_bytes;
+    static constexpr unsigned empty_patterns = ValueBytes == 0 ? 16 : 1;
+    static constexpr unsigned value_offset = slot_bytes == 8 ? 4 : 8;
+
+    typedef typename nacrei_word<KeyBytes>::type key_type;
+    typedef typename nacrei_word<ValueBytes>::type value_type;
+
+    struct slot_of_16 {
+        typedef nacrei_slot16 type;
+    };
+    template <unsigned Bytes, typename Dummy = void> struct raw {
+        typedef typename nacrei_word<Bytes>::type type;
+    };
+    template <typename Dummy> struct raw<16, Dummy> {
+        typedef nacrei_slot16 type;
+    };
+    typedef typename raw<slot_bytes>::type slot_type;
+
+    struct bucket {
+        slot_type slot[slots];
+    };
+
+    static __device__ __forceinline__ key_type key_of(const slot_type &slot)
+    {
+        if constexpr (slot_bytes == 16) {
+            return (key_type)slot.key;
+        } else {
+            return (key_type)slot; /* of (4,4) the low half */
+        }
+    }
+
+    static __device__ __forceinline__ value_type value_of(const slot_type &slot)
+    {
+        if constexpr (slot_bytes == 16) {
+            return (value_type)slot.value;
+        } else if constexpr (ValueBytes == 0) {
+            return 0;
+        } else {
+            return (value_type)(slot >> 32);
+        }
+    }
+
+    static __device__ __forceinline__ slot_type make(key_type key, value_type value)
+    {
+        if constexpr (slot_bytes == 16) {
+            return nacrei_slot16{(uint64_t)key, (uint64_t)value};
+        } else if constexpr (ValueBytes == 0) {
+            return key;
+        } else {
+            return (uint64_t)value << 32 | key;
+        }
+    }
+
+    static __device__ __forceinline__ bool is_empty(const slot_type &slot)
+    {
+        return key_of(slot) < empty_patterns;
+    }
+
+    /* An empty slot carries its bucket's overflow signature: in the value half, or as the pattern of a set. */
+    static __device__ __forceinline__ slot_type make_empty(uint32_t signature)
+    {
+        return ValueBytes == 0 ? make((key_type)signature, 0) : make(0, (value_type)signature);
+    }
+
+    static __device__ __forceinline__ uint32_t signature_of_empty(const slot_type &slot)
+    {
+        return ValueBytes == 0 ? (uint32_t)key_of(slot) : (uint32_t)value_of(slot);
+    }
+
+    static __device__ __forceinline__ slot_type load(const char *address)
+    {
+        if constexpr (slot_bytes == 16) {
+            return nacrei_load16(address);
+        } else {
+            return nacrei_load_relaxed((const slot_type *)address);
+        }
+    }
+
+    /* Two 16-byte loads, whatever the slot size. */
+    static __device__ __forceinline__ bucket load_bucket(const char *address)
+    {
+        nacrei_slot16 low = nacrei_load16(address);
+        nacrei_slot16 high = nacrei_load16(address + 16);
+        return unpack(low, high);
+    }
+
+    static __device__ __forceinline__ bucket unpack(const nacrei_slot16 &low,
+                                                    const nacrei_slot16 &high)
+    {
+        bucket bucket;
+        if constexpr (slot_bytes == 16) {
+            bucket.slot[0] = low;
+            bucket.slot[1] = high;
+        } else if constexpr (slot_bytes == 8) {
+            bucket.slot[0] = low.key;
+            bucket.slot[1] = low.value;
+            bucket.slot[2] = high.key;
+            bucket.slot[3] = high.value;
+        } else {
+            bucket.slot[0] = (uint32_t)low.key;
+            bucket.slot[1] = (uint32_t)(low.key >> 32);
+            bucket.slot[2] = (uint32_t)low.value;
+            bucket.slot[3] = (uint32_t)(low.value >> 32);
+            bucket.slot[4] = (uint32_t)high.key;
+            bucket.slot[5] = (uint32_t)(high.key >> 32);
+            bucket.slot[6] = (uint32_t)high.value;
+            bucket.slot[7] = (uint32_t)(high.value >> 32);
+        }
+        return bucket;
+    }
+
+    static __device__ __forceinline__ value_type *value_address(char *slot)
+    {
+        return (value_type *)(slot + value_offset);
+    }
+};
+
+#endif

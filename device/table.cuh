@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table on the device: addresses, signatures, and the one lookup that find, contains, assign, erase and the
+ * inspection share. Decisions are those of nacre/core/.
+ */
+#ifndef NACRE_DEVICE_TABLE_CUH
+#define NACRE_DEVICE_TABLE_CUH
+
+#include "device/slot.cuh"
+#include "device/table.h"
+#include "nacre/core/hash.h"
+#include "nacre/core/probe.h"
+#include "nacre/core/signature.h"
+#include "nacre/core/table.h"
+
+/* What a kernel reads of the control block once, at its start: growth never runs beside a batch. */
+struct nacrei_shape {
+    uint64_t submap_count;
+    uint64_t half;
+};
+
+__device__ __forceinline__ nacrei_shape nacrei_shape_of(const nacrei_table &table)
+{
+    nacrei_shape shape;
+    shape.submap_count = table.control->submap_count;
+    shape.half = nacrei_floor_power(shape.submap_count);
+    return shape;
+}
+
+__device__ __forceinline__ char *nacrei_submap_address(const nacrei_table &table, uint64_t number)
+{
+    if (table.base != nullptr) {
+        return table.base + number * table.submap_bytes;
+    }
+    nacrei_segment_place place = nacrei_segment_of(number);
+    return table.control->segments[place.segment] + (number - place.first) * table.submap_bytes;
+}
+
+/* A submap and where a path stands in it. */
+struct nacrei_cursor {
+    char *submap;
+    nacrei_probe probe;
+    bool in_stash;
+};
+
+__device__ __forceinline__ nacrei_cursor nacrei_cursor_begin(const nacrei_table &table,
+                                                             const nacrei_shape &shape,
+                                                             uint64_t hash)
+{
+    nacrei_cursor cursor;
+    cursor.submap = nacrei_submap_address(
+        table, nacrei_submap_of(hash, shape.submap_count, shape.half));
+    cursor.probe = nacrei_probe_begin(hash, table.bucket_mask);
+    cursor.in_stash = false;
+    return cursor;
+}
+
+/* On to the next bucket of the path; false where it ends. */
+__device__ __forceinline__ bool nacrei_cursor_next(const nacrei_table &table, uint64_t hash,
+                                                   nacrei_cursor *cursor)
+{
+    nacrei_probe_next(&cursor->probe, table.bucket_mask);
+    if (cursor->probe.length < nacrei_probe_limit(table.bucket_mask)) {
+        return true;
+    }
+    if (cursor->in_stash) {
+        return false;
+    }
+    cursor->submap = nacrei_submap_address(table, 0);
+    cursor->probe = nacrei_probe_begin(hash, table.bucket_mask);
+    cursor->in_stash = true;
+    return true;
+}
+
+__device__ __forceinline__ char *nacrei_bucket_address(const nacrei_cursor &cursor)
+{
+    return cursor.submap + (uint64_t)cursor.probe.bucket * NACREI_BUCKET_BYTES;
+}
+
+__device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table &table,
+                                                              char *submap, uint32_t bucket)
+{
+    return (uint32_t *)(submap + ((uint64_t)table.bucket_mask + 1) * NACREI_BUCKET_BYTES) +
+           nacrei_signature_word(bucket);
+}
+
+__device__ __forceinline__ uint32_t nacrei_signature_load(const nacrei_table &table, char *submap,
+                                                          uint32_t bucket)
+{
+    uint32_t word = nacrei_load_relaxed(nacrei_signature_address(table, submap, bucket));
+    return word >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
+}
+
+__device__ __forceinline__ void nacrei_signature_set(const nacrei_table &table, char *submap,
+                                                     uint32_t bucket, uint32_t bit)
+{
+    /* Relaxed: insertions of this batch go on past the bucket with or without the bit, because they look at
+       every slot from their candidate on; later batches are ordered by the kernel boundary. */
+    atomicOr(nacrei_signature_address(table, submap, bucket),
+             bit << nacrei_signature_shift(bucket));
+}
+
+template <typename Width>
+__device__ __forceinline__ char *nacrei_side_address(const nacrei_table &table,
+                                                     typename Width::key_type stored)
+{
+    return (char *)table.control->side + (uint64_t)stored * Width::slot_bytes;
+}
+
+/* Where a key lies. */
+struct nacrei_place {
+    char *address; /* its slot; NULL: the key is not there */
+    char *submap;  /* NULL: a side slot */
+    uint32_t bucket;
+    uint32_t path_buckets; /* read on the way */
+};
+
+/* Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it. */
+template <typename Width>
+__device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
+                                                      const nacrei_shape &shape, uint64_t hash,
+                                                      typename Width::key_type stored,
+                                                      typename Width::slot_type *slot)
+{
+    nacrei_place place = {nullptr, nullptr, 0, 1};
+    if (stored < Width::empty_patterns) {
+        char *side = nacrei_side_address<Width>(table, stored);
+        *slot = Width::load(side);
+        place.address = Width::is_empty(*slot) ? nullptr : side;
+        return place;
+    }
+    uint32_t bit = nacrei_signature_bit(hash);
+    nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+    for (;;) {
+        char *address = nacrei_bucket_address(cursor);
+        typename Width::bucket bucket = Width::load_bucket(address);
+        uint32_t signature = ~0u;
+#pragma unroll
+        for (unsigned i = 0; i < Width::slots; i++) {
+            if (Width::key_of(bucket.slot[i]) == stored) {
+                *slot = bucket.slot[i];
+                place.address = address + i * Width::slot_bytes;
+            }
+            if (Width::is_empty(bucket.slot[i])) {
+                signature = Width::signature_of_empty(bucket.slot[i]);
+            }
+        }
+        if (place.address != nullptr) {
+            break;
+        }
+        if (signature == ~0u) {
+            signature = nacrei_signature_load(table, cursor.submap, cursor.probe.bucket);
+        }
+        if ((signature & bit) == 0 || !nacrei_cursor_next(table, hash, &cursor)) {
+            return place;
+        }
+        place.path_buckets++;
+    }
+    place.submap = cursor.submap;
+    place.bucket = cursor.probe.bucket;
+    return place;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table as the device sees it: what host code and kernels share. Plain C; the layout is the same on both
+ * sides. `nacrei_table` goes to kernels by value and never changes in the life of a map, so that captured
+ * kernels stay valid; what growth changes stands in `nacrei_control`, in device memory.
+ */
+#ifndef NACRE_DEVICE_TABLE_H
+#define NACRE_DEVICE_TABLE_H
+
+#include <stdint.h>
+
+#include "nacre/core/slot.h"
+#include "nacre/core/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nacrei_control {
+    unsigned char side[NACREI_SIDE_SLOTS_MAX * 16]; /* side slots, at the width's slot size; 16-aligned */
+    char *segments[NACREI_SEGMENTS_MAX];            /* where addresses are not arithmetic */
+    uint64_t submap_count;                          /* without the stash */
+    uint64_t capacity_keys;                         /* metered insertions stop here */
+    uint64_t size;                                  /* keys present, published per block or, metered, per key */
+    uint64_t taken; /* metered: keys present plus insertions on their way; equals size between batches */
+} nacrei_control;
+
+/* Pinned memory that any batch may write and the host reads without a wait. */
+typedef struct nacrei_hints {
+    uint32_t full; /* not 0: an element found no room */
+    uint32_t reserved;
+    uint64_t size; /* keys after some recent captured insertion: near the truth, for growth and information */
+} nacrei_hints;
+
+/* What a batch did, told to the host by its last block: one entry of a ring in pinned memory. */
+typedef struct nacrei_report {
+    uint64_t sequence; /* written last: the batch with this number has finished */
+    int64_t delta;     /* keys inserted, or erased (negative) */
+    uint64_t refused;  /* elements that found no room */
+} nacrei_report;
+
+/* The same entry while the batch runs, in device memory; zero between batches. */
+typedef struct nacrei_tally {
+    int64_t delta;
+    uint64_t refused;
+    uint32_t blocks_done;
+    uint32_t reserved;
+} nacrei_tally;
+
+typedef struct nacrei_table {
+    char *base; /* submap s lies at base + s * submap_bytes; NULL: in control->segments */
+    nacrei_control *control;
+    volatile nacrei_hints *hints;
+    uint64_t seed;
+    uint32_t bucket_mask;
+    uint32_t submap_bytes;
+} nacrei_table;
+
+/* The elements of a batch as a kernel takes them; see nacrei_batch and nacre_options. */
+typedef struct nacrei_elements {
+    const void *keys;
+    const void *values;
+    uint64_t count;
+    const uint64_t *count_device; /* of the whole batch, of which these elements start at `first` */
+    uint64_t first;
+    void *values_out;
+    uint8_t *contained;
+    const void *mask;
+    uint64_t mask_offset;
+    uint32_t mask_kind;
+    uint32_t has_missing_value;
+    uint64_t missing_value;
+    uint8_t *outcomes;
+    uint64_t *counts; /* done, refused, skipped */
+    uint32_t reduction;
+    uint32_t type;
+    uint32_t *left_out; /* a bit per element, set where it found no room; NULL: not wanted */
+    uint32_t retry;     /* only elements with their bit set in left_out take part */
+    uint32_t fault;     /* tell the host's fault word about elements without room */
+    nacrei_tally *tally;
+    nacrei_report *report; /* NULL: a captured batch, which nobody waits for */
+    uint64_t sequence;
+} nacrei_elements;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

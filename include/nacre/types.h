@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all objects share: streams, the constants, and the options of batch calls.
+ *
+ * Structs that cross the interface begin with `struct_size` and have an init function,
+ * nacre_x_init(&x, sizeof x), which writes every default; after it a zero means zero. New fields come
+ * at the end only. A struct smaller than the library's gets defaults for what it lacks; a larger one
+ * is accepted when the bytes that the library does not know are zero.
+ */
+#ifndef NACRE_TYPES_H
+#define NACRE_TYPES_H
+
+#include <stdint.h>
+
+#include "nacre/export.h"
+#include "nacre/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * CUDA's own stream type, without its headers: a cudaStream_t can be passed as it is. NULL and
+ * (nacre_stream)1 mean the legacy default stream, (nacre_stream)2 the per-thread default stream.
+ * Objects on the CPU accept only NULL: their calls have finished when they return.
+ */
+typedef struct CUstream_st *nacre_stream;
+
+enum { NACRE_BACKEND_AUTO = 0, NACRE_BACKEND_CPU = 1, NACRE_BACKEND_CUDA = 2 };
+
+/* Where memory lies. PINNED is host memory that the device reads and writes too. */
+enum { NACRE_SPACE_DEVICE = 0, NACRE_SPACE_PINNED = 1, NACRE_SPACE_HOST = 2 };
+
+enum { NACRE_LOG_ERROR = 0, NACRE_LOG_WARNING = 1, NACRE_LOG_INFO = 2 };
+
+/* What a map does when a batch may not fit (map.h, "Growth"). */
+enum { NACRE_GROWTH_WAIT = 0, NACRE_GROWTH_DEFERRED = 1, NACRE_GROWTH_FIXED = 2 };
+
+/* Who orders the batches of one map across streams: the library, or the caller. */
+enum { NACRE_ORDER_LIBRARY = 0, NACRE_ORDER_CALLER = 1 };
+
+enum { NACRE_MASK_NONE = 0, NACRE_MASK_BITS = 1, NACRE_MASK_BYTES = 2 };
+
+enum {
+    NACRE_REDUCTION_ADD = 0,
+    NACRE_REDUCTION_MIN = 1,
+    NACRE_REDUCTION_MAX = 2,
+    NACRE_REDUCTION_AND = 3,
+    NACRE_REDUCTION_OR = 4,
+    NACRE_REDUCTION_XOR = 5
+};
+
+enum {
+    NACRE_TYPE_I32 = 0,
+    NACRE_TYPE_U32 = 1,
+    NACRE_TYPE_I64 = 2,
+    NACRE_TYPE_U64 = 3,
+    NACRE_TYPE_F32 = 4,
+    NACRE_TYPE_F64 = 5
+};
+
+/*
+ * What became of one element of a batch: one bit of a byte. An insertion of a key that was there says
+ * FOUND (insert, find_or_insert) or ASSIGNED (insert_or_assign, insert_or_apply, assign); of a key
+ * that was not, INSERTED. Of elements with equal new keys exactly one says INSERTED. FULL: no room,
+ * nothing was applied. SKIPPED: the mask, or the count on the device, left the element out.
+ */
+enum {
+    NACRE_OUTCOME_FOUND = 1,
+    NACRE_OUTCOME_INSERTED = 2,
+    NACRE_OUTCOME_ASSIGNED = 4,
+    NACRE_OUTCOME_ERASED = 8,
+    NACRE_OUTCOME_MISSING = 16,
+    NACRE_OUTCOME_FULL = 32,
+    NACRE_OUTCOME_SKIPPED = 64
+};
+
+/* What went wrong on the device, collected in an object until it is read and cleared. */
+enum {
+    NACRE_FAULT_FULL = 1,   /* an element found no room: its outcome is FULL */
+    NACRE_FAULT_MEMORY = 2, /* growth was refused memory */
+    NACRE_FAULT_DEVICE = 4  /* the device's context died */
+};
+
+/* Bits of nacre_options.flags. */
+enum {
+    NACRE_OPTION_NEVER_WAIT = 1 /* return WOULD_WAIT, nothing issued, instead of waiting for room */
+};
+
+/*
+ * The elements of a batch, counted. done: elements that did what the call is for (a key found, now
+ * present, or erased); refused: outcome FULL; skipped: outcome SKIPPED. What remains was missing.
+ */
+typedef struct nacre_counts {
+    uint64_t done;
+    uint64_t refused;
+    uint64_t skipped;
+} nacre_counts;
+
+/*
+ * Options common to all batch calls; NULL for a call means every default.
+ *
+ * All pointers but `missing_value` and `error` are read or written by the device, in stream order: on
+ * CUDA they are device or pinned memory, and remain the caller's.
+ */
+typedef struct nacre_options {
+    uint32_t struct_size;
+    uint32_t flags;               /* NACRE_OPTION_... */
+    const uint64_t *count_device; /* process min(count, *count_device) elements; NULL: count */
+    const void *mask;             /* which elements take part; needs mask_kind */
+    uint64_t mask_offset;         /* element i is bit (BITS, least significant first, as in Arrow) or
+                                     byte (BYTES) mask_offset + i; set or not 0: it takes part */
+    uint32_t mask_kind;           /* NACRE_MASK_... */
+    uint32_t reserved;
+    uint8_t *outcomes;         /* [count], NACRE_OUTCOME_...; every element is written */
+    nacre_counts *counts;      /* overwritten */
+    const void *missing_value; /* host, one value: written where a key is missing; NULL: the output of a
+                                  missing key is left as it was */
+    nacre_error *error;        /* host */
+} nacre_options;
+
+/*
+ * Writes the defaults: no mask, no outcomes, no counts, missing outputs untouched, waiting allowed.
+ *
+ * **Thread safety** the options are the caller's. **Allocates** nothing. **Since** 0.1
+ */
+NACRE_API void nacre_options_init(nacre_options *options, uint32_t struct_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

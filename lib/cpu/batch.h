@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch on its way through batch.c, room.c and owners.c. */
+#ifndef NACRE_LIB_CPU_BATCH_H
+#define NACRE_LIB_CPU_BATCH_H
+
+#include "lib/cpu/kernels.h"
+#include "lib/cpu/map.h"
+
+typedef struct nacrei_cpu_job {
+    nacrei_cpu_map *map;
+    const nacrei_batch *batch;
+    nacrei_cpu_kernel *kernel;
+    nacrei_pool *pool; /* taken for this batch; NULL: the caller's thread alone */
+    uint64_t count;    /* elements that may take part: batch->count or less */
+    uint32_t refuse_room;
+    uint32_t refuse_place;
+    uint32_t memory_refused;
+    nacre_counts counts;
+} nacrei_cpu_job;
+
+/* A run of this job's kernel, to be completed by the caller. */
+nacrei_cpu_run nacrei_cpu_run_begin(const nacrei_cpu_job *job);
+
+/* Enters what a run did into the map and the job. */
+void nacrei_cpu_settle(nacrei_cpu_job *job, const nacrei_cpu_run *run);
+
+/* New keys that the map takes without growing. */
+uint64_t nacrei_cpu_room(const nacrei_cpu_map *map);
+
+/*
+ * A new key found no room, or no place although there was room. Grows the table if that is what this map
+ * does; else new keys without room or place are refused from now on.
+ */
+void nacrei_cpu_make_room(nacrei_cpu_job *job, uint32_t for_place);
+
+/* A DEFERRED map makes room for what earlier batches refused. */
+void nacrei_cpu_grow_deferred(nacrei_cpu_job *job);
+
+/* owners.c: a batch that changes the map, on all threads of job->pool. 0: it is better done alone. */
+int nacrei_cpu_update_owned(nacrei_cpu_job *job, uint64_t first, uint64_t count);
+
+/* Elements that nacrei_cpu_update_owned does at most at a time. */
+uint64_t nacrei_cpu_owned_max(const nacrei_pool *pool);
+
+#endif

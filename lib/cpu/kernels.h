@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner loops, one set for each pair of widths. Chosen once, when a map is created: nothing asks for
+ * widths per call.
+ */
+#ifndef NACRE_LIB_CPU_KERNELS_H
+#define NACRE_LIB_CPU_KERNELS_H
+
+#include "lib/cpu/map.h"
+
+/* Part of a batch, done by one thread. */
+typedef struct nacrei_cpu_run {
+    nacrei_cpu_map *map;
+    const nacrei_batch *batch;
+
+    /* Position p is element base + list[p], or base + p without a list. */
+    uint64_t base;
+    const uint32_t *list;
+
+    /* New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL: that is all. */
+    uint64_t room;
+    uint64_t *more_room;
+    pthread_mutex_t *stash_lock; /* NULL: no other thread changes the map */
+
+    /* A new key without room, or without a place on its path: 1: report FULL and go on; 0: stop there. */
+    uint32_t refuse_room;
+    uint32_t refuse_place;
+    uint32_t stopped_for_place;
+
+    uint64_t done;
+    uint64_t refused;
+    uint64_t inserted;
+    uint64_t erased;
+} nacrei_cpu_run;
+
+/* Does positions begin .. end - 1; returns the position where it stopped, or end. */
+typedef uint64_t nacrei_cpu_kernel(nacrei_cpu_run *run, uint64_t begin, uint64_t end);
+
+typedef struct nacrei_cpu_kernels {
+    uint32_t key_bytes;
+    uint32_t value_bytes;
+    nacrei_cpu_kernel *run[NACREI_OPERATIONS];
+
+    /* Writes the low bits of the submap's number, as far as `mask` shows them, of each element. */
+    void (*numbers)(const nacrei_cpu_run *run, uint64_t first, uint64_t count, uint32_t mask,
+                    uint16_t *numbers);
+
+    /* rebuild.h */
+    int (*rebuild)(nacrei_cpu_scratch *scratch, unsigned char *const images[2], uint32_t split_bit,
+                   uint64_t seed);
+
+    /* Copies the keys and values of one submap; returns how many, at most `capacity`. */
+    uint64_t (*copy_out)(const unsigned char *submap, void *keys_out, void *values_out,
+                         uint64_t capacity);
+} nacrei_cpu_kernels;
+
+/* NULL: this build lacks the widths. */
+const nacrei_cpu_kernels *nacrei_cpu_kernels_for(uint32_t key_bytes, uint32_t value_bytes);
+
+#endif

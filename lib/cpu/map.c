@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/cpu/map.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/cpu/kernels.h"
+#include "lib/cpu/table.h"
+
+/* No machine addresses more. */
+#define BYTES_MAX ((uint64_t)1 << 56)
+
+/* Submaps that take `keys` keys without growing; 0: no machine has the memory. */
+static uint64_t submaps_for(const nacre_map_config *config, uint64_t keys)
+{
+    uint64_t slots = nacrei_cpu_submap_slots(config);
+    uint64_t submaps = nacrei_table_submaps_reserved(keys, slots, config->load_max);
+    if (nacrei_table_capacity_reserved(submaps, slots, config->load_max) < keys ||
+        submaps > BYTES_MAX / NACREI_CPU_SUBMAP_BYTES) {
+        return 0;
+    }
+    return submaps;
+}
+
+/* Why a table of so many bytes cannot be, as far as it is known at once; NULL: it may. */
+static const char *beyond(const nacre_device *device, const nacre_map_config *config,
+                          uint64_t bytes)
+{
+    if (config->memory_limit_bytes != 0 && bytes > config->memory_limit_bytes) {
+        return "memory_limit_bytes";
+    }
+    /* The system gives out more memory than there is and ends the program when it is used. */
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (device->allocator.allocate == NULL && bytes > machine) {
+        return "the memory of this machine";
+    }
+    return NULL;
+}
+
+/* Says that there is no room for `keys`. */
+static nacre_status fail_beyond(nacre_error *error, const char *what, uint64_t keys, uint64_t bytes,
+                                const char *limit)
+{
+    return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0, "%s is %llu; the %llu bytes exceed %s", what,
+                       (unsigned long long)keys, (unsigned long long)bytes, limit);
+}
+
+uint64_t nacrei_cpu_map_estimate(const nacre_device *device, const nacre_map_config *config,
+                                 uint64_t keys)
+{
+    (void)device;
+    uint64_t submaps =
+        submaps_for(config, keys > config->capacity_keys ? keys : config->capacity_keys);
+    return submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
+}
+
+static void init_locks(nacrei_cpu_map *map)
+{
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+#ifdef __GLIBC__
+    /* A stream of lookups must not keep insertions out for ever. */
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+    pthread_rwlock_init(&map->lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    pthread_mutex_init(&map->stash_lock, NULL);
+    pthread_mutex_init(&map->shown_lock, NULL);
+}
+
+static void destroy_locks(nacrei_cpu_map *map)
+{
+    pthread_mutex_destroy(&map->shown_lock);
+    pthread_mutex_destroy(&map->stash_lock);
+    pthread_rwlock_destroy(&map->lock);
+}
+
+nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config *config,
+                                   nacre_map **result, nacre_error *error)
+{
+    static const char what[] = "nacre_map_create: capacity_keys";
+    uint64_t struct_bytes = nacrei_cpu_map_struct_bytes(), keys = config->capacity_keys;
+    uint64_t submaps = submaps_for(config, keys);
+    uint64_t bytes = submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
+    *result = NULL;
+    const char *limit = beyond(device, config, bytes);
+    if (submaps == 0 || limit != NULL) {
+        return fail_beyond(error, what, keys, bytes, limit != NULL ? limit : "any memory");
+    }
+    nacrei_cpu_map *map = nacrei_cpu_pages_allocate(device, struct_bytes);
+    if (map != NULL) {
+        map->head.device = device;
+        map->head.config = *config;
+        map->kernels = nacrei_cpu_kernels_for(config->key_bytes, config->value_bytes);
+        map->memory_bytes = struct_bytes;
+        map->reserved_keys = keys;
+        map->table.seed = config->seed;
+        map->table.submap_count = submaps;
+        map->table.half = nacrei_floor_power(submaps);
+        if (nacrei_cpu_table_allocate(map, submaps)) {
+            init_locks(map);
+            nacrei_cpu_map_show(map, 0);
+            *result = &map->head;
+            return NACRE_OK;
+        }
+        nacrei_cpu_pages_release(device, map, struct_bytes);
+    }
+    return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
+                       "%s is %llu; memory was refused for the %llu bytes of it", what,
+                       (unsigned long long)keys, (unsigned long long)bytes);
+}
+
+void nacrei_cpu_map_destroy(nacre_map *base)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    const nacre_device *device = map->head.device;
+    nacrei_cpu_table_release(map);
+    destroy_locks(map);
+    nacrei_cpu_pages_release(device, map, nacrei_cpu_map_struct_bytes());
+}
+
+nacre_status nacrei_cpu_map_clear(nacre_map *base, nacre_error *error, nacre_stream stream)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    (void)error;
+    (void)stream;
+    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_table_clear(map);
+    nacrei_cpu_map_show(map, 0);
+    pthread_rwlock_unlock(&map->lock);
+    return NACRE_OK;
+}
+
+/* Room for `keys` keys, under the lock. */
+static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *error)
+{
+    static const char what[] = "nacre_map_reserve: keys";
+    const nacre_map_config *config = &map->head.config;
+    if (keys <= map->reserved_keys) {
+        return NACRE_OK;
+    }
+    uint64_t submaps = submaps_for(config, keys);
+    uint64_t bytes = submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
+    const char *limit = beyond(map->head.device, config, bytes);
+    if (submaps == 0 || limit != NULL) {
+        return fail_beyond(error, what, keys, bytes, limit != NULL ? limit : "any memory");
+    }
+    if (!nacrei_cpu_table_allocate(map, submaps)) {
+        return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
+                           "%s is %llu; memory was refused for the %llu bytes of it", what,
+                           (unsigned long long)keys, (unsigned long long)bytes);
+    }
+    if (submaps > map->table.submap_count) {
+        nacrei_pool *pool = ((nacrei_cpu_device *)map->head.device)->pool;
+        int taken = map->size >= NACREI_CPU_LARGE_BATCH && pool != NULL &&
+                    nacrei_pool_take(pool) == NACREI_POOL_TAKEN;
+        nacrei_cpu_table_grow(map, submaps, taken ? pool : NULL);
+        if (taken) {
+            nacrei_pool_give(pool);
+        }
+        if (map->table.submap_count < submaps) {
+            return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                               "%s is %llu; the keys present lie so badly that splitting found no "
+                               "place for one",
+                               what, (unsigned long long)keys);
+        }
+    }
+    map->reserved_keys = keys;
+    return NACRE_OK;
+}
+
+nacre_status nacrei_cpu_map_reserve(nacre_map *base, uint64_t keys, nacre_error *error,
+                                    nacre_stream stream)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    (void)stream;
+    pthread_rwlock_wrlock(&map->lock);
+    nacre_status status = reserve(map, keys, error);
+    nacrei_cpu_map_show(map, 0);
+    pthread_rwlock_unlock(&map->lock);
+    return status;
+}
+
+void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults)
+{
+    pthread_mutex_lock(&map->shown_lock);
+    map->shown.size = map->size;
+    map->shown.submap_count = map->table.submap_count;
+    map->shown.capacity_keys = nacrei_cpu_table_capacity(map);
+    map->shown.memory_bytes = map->memory_bytes;
+    map->shown.memory_peak_bytes = map->memory_peak_bytes;
+    map->shown.growths = map->growths;
+    map->shown.faults |= faults;
+    pthread_mutex_unlock(&map->shown_lock);
+}
+
+void nacrei_cpu_map_info(nacre_map *base, nacre_map_info *info)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    pthread_mutex_lock(&map->shown_lock);
+    nacrei_cpu_shown shown = map->shown;
+    pthread_mutex_unlock(&map->shown_lock);
+    info->key_bytes = map->head.config.key_bytes;
+    info->value_bytes = map->head.config.value_bytes;
+    info->growth = map->head.config.growth;
+    info->capacity_keys = shown.capacity_keys;
+    info->capacity_slots = shown.submap_count * nacrei_cpu_submap_slots(&map->head.config);
+    info->submaps = shown.submap_count;
+    info->memory_bytes = shown.memory_bytes;
+    info->memory_peak_bytes = shown.memory_peak_bytes;
+    info->size_last_known = shown.size;
+    info->load = (double)shown.size / (double)info->capacity_slots;
+    info->growths = shown.growths;
+    info->faults = shown.faults;
+    info->reserved = 0;
+}
+
+nacre_status nacrei_cpu_map_size(nacre_map *base, uint64_t *size, nacre_error *error,
+                                 nacre_stream stream)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    (void)error;
+    (void)stream;
+    pthread_rwlock_rdlock(&map->lock);
+    *size = map->size;
+    pthread_rwlock_unlock(&map->lock);
+    return NACRE_OK;
+}
+
+uint32_t nacrei_cpu_map_faults(nacre_map *base, uint32_t clear)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    pthread_mutex_lock(&map->shown_lock);
+    uint32_t faults = map->shown.faults;
+    if (clear) {
+        map->shown.faults = 0;
+    }
+    pthread_mutex_unlock(&map->shown_lock);
+    return faults;
+}

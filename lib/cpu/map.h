@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of the CPU backend, and what its files tell each other. */
+#ifndef NACRE_LIB_CPU_MAP_H
+#define NACRE_LIB_CPU_MAP_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "lib/backend.h"
+#include "lib/cpu/device.h"
+#include "nacre/core/table.h"
+
+/* A submap is the same 64 KB as on CUDA, where it has to fit into shared memory; here it fits into L2. */
+#define NACREI_CPU_BUCKETS           2048u
+#define NACREI_CPU_BUCKET_MASK       (NACREI_CPU_BUCKETS - 1u)
+#define NACREI_CPU_SIGNATURES_OFFSET (NACREI_CPU_BUCKETS * NACREI_BUCKET_BYTES)
+#define NACREI_CPU_SUBMAP_BYTES \
+    (NACREI_CPU_SIGNATURES_OFFSET + NACREI_CPU_BUCKETS / NACREI_SIGNATURES_PER_WORD * 4u)
+#define NACREI_CPU_SLOTS_MAX (NACREI_CPU_SIGNATURES_OFFSET / 4u)
+
+/* A batch of so many elements is worth waking threads for: about a millisecond of one of them. */
+#define NACREI_CPU_LARGE_BATCH 32768u
+
+/* Where the submaps lie. */
+typedef struct nacrei_cpu_table {
+    uint64_t seed;
+    uint64_t submap_count; /* the stash not included */
+    uint64_t half;         /* nacrei_floor_power(submap_count) */
+    uint32_t segment_count;
+    /* Where submap 0 would lie if the segment reached back to it: one addition finds a submap. */
+    uintptr_t origins[NACREI_SEGMENTS_MAX];
+} nacrei_cpu_table;
+
+/* What rebuilding one submap needs: its old image, and the slots of keys that found home full. */
+typedef struct nacrei_cpu_scratch {
+    unsigned char saved[NACREI_CPU_SUBMAP_BYTES];
+    uint16_t guests[NACREI_CPU_SLOTS_MAX];
+} nacrei_cpu_scratch;
+
+/* What nacre_map_info_get and nacre_map_faults tell, without waiting for a batch. */
+typedef struct nacrei_cpu_shown {
+    uint64_t size;
+    uint64_t submap_count;
+    uint64_t capacity_keys;
+    uint64_t memory_bytes;
+    uint64_t memory_peak_bytes;
+    uint64_t growths;
+    uint32_t faults;
+} nacrei_cpu_shown;
+
+struct nacrei_cpu_kernels;
+
+typedef struct nacrei_cpu_map {
+    struct nacre_map head;
+    const struct nacrei_cpu_kernels *kernels; /* for the widths of this map */
+
+    /* Batches that change the map hold it for writing, all others for reading. */
+    pthread_rwlock_t lock;
+    nacrei_cpu_table table;
+    uint64_t size;          /* keys, those in the stash and in side slots included */
+    uint64_t reserved_keys; /* the most that create and reserve were asked for */
+    uint64_t
+        refused_keys; /* DEFERRED: refused by earlier batches, and room for them not made yet */
+    uint64_t growths;
+    uint64_t memory_bytes;
+    uint64_t memory_peak_bytes;
+    uint64_t side_values[NACREI_SIDE_SLOTS_MAX];
+    uint8_t side_present[NACREI_SIDE_SLOTS_MAX];
+    uint64_t erased_keys;       /* erased since a submap was last rebuilt for that */
+    uint64_t next_rebuilt;      /* number of the submap whose turn it is */
+    nacrei_cpu_scratch scratch; /* for rebuilding on the caller's thread */
+
+    /* Threads of one batch own disjoint submaps, but share the stash: they hold this inside it. */
+    pthread_mutex_t stash_lock;
+    uint64_t stash_keys;
+
+    pthread_mutex_t shown_lock;
+    nacrei_cpu_shown shown;
+} nacrei_cpu_map;
+
+static inline unsigned char *nacrei_cpu_submap(const nacrei_cpu_table *table, uint64_t number)
+{
+    nacrei_segment_place place = nacrei_segment_of(number);
+    uintptr_t origin = table->origins[place.segment];
+    return (unsigned char *)(origin + (uintptr_t)(number * NACREI_CPU_SUBMAP_BYTES));
+}
+
+/* The submap of a hash. */
+static inline unsigned char *nacrei_cpu_submap_of(const nacrei_cpu_table *table, uint64_t hash)
+{
+    return nacrei_cpu_submap(table, nacrei_submap_of(hash, table->submap_count, table->half));
+}
+
+static inline unsigned char *nacrei_cpu_stash(const nacrei_cpu_table *table)
+{
+    return nacrei_cpu_submap(table, 0);
+}
+
+static inline uint64_t nacrei_cpu_submap_slots(const nacre_map_config *config)
+{
+    return (uint64_t)NACREI_CPU_BUCKETS *
+           nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
+}
+
+/* Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing. */
+void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults);
+
+/* map.c: what the seam asks for one by one. */
+uint64_t nacrei_cpu_map_estimate(const nacre_device *device, const nacre_map_config *config,
+                                 uint64_t keys);
+nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config *config,
+                                   nacre_map **map, nacre_error *error);
+void nacrei_cpu_map_destroy(nacre_map *map);
+nacre_status nacrei_cpu_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cpu_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
+                                    nacre_stream stream);
+void nacrei_cpu_map_info(nacre_map *map, nacre_map_info *info);
+nacre_status nacrei_cpu_map_size(nacre_map *map, uint64_t *size, nacre_error *error,
+                                 nacre_stream stream);
+uint32_t nacrei_cpu_map_faults(nacre_map *map, uint32_t clear);
+
+/* batch.c */
+nacre_status nacrei_cpu_map_batch(nacre_map *map, const nacrei_batch *batch, nacre_error *error);
+
+/* inspect.c */
+nacre_status nacrei_cpu_map_statistics(nacre_map *map, nacre_map_statistics *statistics,
+                                       nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cpu_map_check(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cpu_map_retrieve(nacre_map *map, void *keys_out, void *values_out,
+                                     uint64_t capacity, uint64_t *needed, nacre_error *error,
+                                     nacre_stream stream);
+
+#endif

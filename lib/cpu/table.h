@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table's memory and its growth. All calls: under the map's lock for writing. */
+#ifndef NACRE_LIB_CPU_TABLE_H
+#define NACRE_LIB_CPU_TABLE_H
+
+#include "lib/cpu/map.h"
+
+/* Bytes of a map with so many submaps, the stash and the map itself included. */
+uint64_t nacrei_cpu_table_bytes(uint64_t submap_count);
+
+/* Bytes of the map's own struct, in whole pages. */
+uint64_t nacrei_cpu_map_struct_bytes(void);
+
+/* Keys that the map takes without growing. */
+uint64_t nacrei_cpu_table_capacity(const nacrei_cpu_map *map);
+
+/*
+ * Memory for `submap_count` submaps in all, zeroed where it is new. All or nothing. 0: refused, by the
+ * allocator or by memory_limit_bytes.
+ */
+int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count);
+void nacrei_cpu_table_release(nacrei_cpu_map *map);
+
+/* Makes the table empty. */
+void nacrei_cpu_table_clear(nacrei_cpu_map *map);
+
+enum {
+    NACREI_GROWN,
+    NACREI_GROWTH_NO_MEMORY,
+    NACREI_GROWTH_NO_PLACE /* keys lie so badly that splitting found no place for one */
+};
+
+/*
+ * Splits submaps until there are `submap_count`, or as many as memory could be had for: GROWN if that is
+ * at least one more. `pool`: taken by the caller, or NULL. Whatever comes back, no key is lost.
+ */
+int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_pool *pool);
+
+/* Rebuilds submaps in turn, as many as the keys erased since the last one call for. */
+void nacrei_cpu_table_maintain(nacrei_cpu_map *map);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/options.h"
+
+#include <string.h>
+
+#include "lib/structs.h"
+
+static const nacre_options defaults = {.struct_size = sizeof defaults};
+
+void nacre_options_init(nacre_options *options, uint32_t struct_size)
+{
+    nacrei_struct_init(options, struct_size, &defaults, sizeof defaults);
+}
+
+nacre_status nacrei_options_read(nacrei_call *call, const nacre_options *given,
+                                 nacre_options *complete)
+{
+    *complete = defaults;
+    return nacrei_struct_read(call, "nacre_options", given, complete, sizeof *complete,
+                              &complete->error);
+}
+
+nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *options,
+                                  uint64_t count)
+{
+    if ((options->flags & ~(uint32_t)NACRE_OPTION_NEVER_WAIT) != 0) {
+        return nacrei_bad_number(call, "options.flags", options->flags,
+                                 "0, 1 (NACRE_OPTION_NEVER_WAIT)");
+    }
+    NACREI_TRY(nacrei_check_range(call, "options.mask_kind", options->mask_kind, NACRE_MASK_BYTES,
+                                  "0 (none), 1 (bits), 2 (bytes)"));
+    NACREI_TRY(nacrei_check_reserved(call, "options.reserved", options->reserved));
+    if (options->mask_kind == NACRE_MASK_NONE) {
+        if (options->mask != NULL) {
+            return nacrei_bad_pointer(call, "options.mask", options->mask,
+                                      "NULL, because options.mask_kind is 0 (none)");
+        }
+    } else if (options->mask == NULL && count > 0) {
+        return nacrei_bad_pointer(call, "options.mask", NULL,
+                                  "not NULL, because options.mask_kind is not 0 (none)");
+    }
+    NACREI_TRY(nacrei_check_range(call, "options.mask_offset", options->mask_offset,
+                                  (uint64_t)1 << 62, "up to 2^62"));
+    NACREI_TRY(nacrei_check_memory(call, "options.mask", options->mask, 1));
+    NACREI_TRY(nacrei_check_memory(call, "options.count_device", options->count_device, 8));
+    NACREI_TRY(nacrei_check_memory(call, "options.outcomes", options->outcomes, 1));
+    return nacrei_check_memory(call, "options.counts", options->counts, 8);
+}

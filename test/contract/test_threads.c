@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host threads: one map from several, several maps at once (cases 21, 22). */
+#include <pthread.h>
+
+#include "support/batch.h"
+
+enum { THREADS_MAX = 8 };
+
+/* One host thread: a copy of the row's context, so that a failing CHECK leaves this thread's body only. */
+typedef struct worker {
+    test context;
+    nacre_map *map;
+    oracle o;
+    uint64_t number;
+    uint64_t *published; /* keys that are there for good, in `reads` */
+    uint64_t *stop;
+    void (*body)(struct worker *w);
+    bool passed;
+    pthread_t thread;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    test *t = &w->context;
+    if (setjmp(t->failed) == 0) {
+        OK(t, nacre_stream_create(t->device, &t->stream, &t->error));
+        w->body(w);
+        test_wait(t);
+        test_array_cache_release(t);
+        OK(t, nacre_stream_destroy(t->device, t->stream, &t->error));
+        w->passed = true;
+    }
+    return NULL;
+}
+
+static worker *workers_new(test *t, uint64_t count)
+{
+    worker *w = calloc(count, sizeof *w);
+    CHECK(t, w != NULL, "no host memory");
+    for (uint64_t i = 0; i < count; i++) {
+        w[i].context = *t;
+        w[i].context.cache = NULL;
+        w[i].context.random = test_mix(t->seed + i + 1);
+        w[i].number = i;
+        oracle_init(&w[i].o);
+    }
+    return w;
+}
+
+static void workers_run(test *t, worker *w, uint64_t count)
+{
+    uint64_t passed = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        CHECK(t, pthread_create(&w[i].thread, NULL, work, &w[i]) == 0, "no thread");
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        pthread_join(w[i].thread, NULL);
+        passed += w[i].passed;
+    }
+    CHECK(t, passed == count, "%llu of %llu threads failed, see above",
+          (unsigned long long)(count - passed), (unsigned long long)count);
+}
+
+/* Key i of a worker: no other has it. */
+static uint64_t own_key(const worker *w, uint64_t i)
+{
+    return test_key(&w->context, i * THREADS_MAX + w->number);
+}
+
+/* Random operations on the worker's own keys, judged by its own oracle. */
+static void mix_operations(worker *w)
+{
+    test *t = &w->context;
+    for (int round = 0; round < 40; round++) {
+        uint64_t n = 1 + test_random_below(&t->random, round % 10 == 9 ? 5000 : 300);
+        uint64_t *keys = test_host(t, n * 8);
+        for (uint64_t i = 0; i < n; i++) {
+            keys[i] = own_key(w, test_random_below(&t->random, 20000));
+        }
+        uint64_t *values = test_values(t, keys, n);
+        uint32_t operation = (uint32_t)test_random_below(&t->random, NACREI_OPERATIONS);
+        if (t->value_bytes == 0 && operation != NACREI_INSERT_OR_ASSIGN && operation != NACREI_ERASE) {
+            operation = round % 2 == 0 ? NACREI_INSERT : NACREI_CONTAINS;
+        }
+        test_do(t, w->map, &w->o, operation, keys, values, n);
+        if (round % 8 == 0) {
+            nacre_map_info info;
+            uint64_t size;
+            nacre_map_info_init(&info, sizeof info);
+            OK(t, nacre_map_info_get(w->map, &info, &t->error));
+            OK(t, nacre_map_size(w->map, &size, &t->error, t->stream));
+            CHECK(t, size >= w->o.size, "size %llu, of which %llu are mine", (unsigned long long)size,
+                  (unsigned long long)w->o.size);
+        }
+        free(keys);
+        free(values);
+    }
+}
+
+NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
+{
+    /* Goal: any calls on one map from eight host threads, growth included. Method: each has keys of its own and judges
+       them; at the end the union is compared. */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, THREADS_MAX);
+    oracle all;
+    oracle_init(&all);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        w[i].map = map;
+        w[i].body = mix_operations;
+    }
+    workers_run(t, w, THREADS_MAX);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        for (uint64_t j = 0; j < w[i].o.places; j++) {
+            if (w[i].o.used[j]) {
+                oracle_put(&all, w[i].o.keys[j], w[i].o.values[j]);
+            }
+        }
+        oracle_free(&w[i].o);
+    }
+    test_compare(t, map, &all, 1000);
+    nacre_map_destroy(map);
+    oracle_free(&all);
+    free(w);
+}
+
+NACRE_CONTRACT_TEST(threads, maps_of_different_threads_meet)
+{
+    /* Goal: two maps on two streams from two host threads have nothing to do with each other. Method: each thread
+       creates, uses, compares and destroys three maps of its own. */
+    worker *w = workers_new(t, 2);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2; i++) {
+            w[i].map = test_map_new(t, 0);
+            w[i].body = mix_operations;
+            w[i].passed = false;
+        }
+        workers_run(t, w, 2);
+        for (int i = 0; i < 2; i++) {
+            test_compare(t, w[i].map, &w[i].o, 100);
+            nacre_map_destroy(w[i].map);
+            oracle_clear(&w[i].o);
+        }
+    }
+    oracle_free(&w[0].o);
+    oracle_free(&w[1].o);
+    free(w);
+}
+
+/* Adds 1 to the same 64 keys, many times. */
+static void count_up(worker *w)
+{
+    test *t = &w->context;
+    uint64_t keys[256];
+    uint32_t type = t->value_bytes == 4 ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+    for (uint64_t i = 0; i < 256; i++) {
+        keys[i] = test_key(t, i % 64);
+    }
+    test_array keys_on = test_array_of_numbers(t, keys, 256, t->key_bytes);
+    for (int round = 0; round < 100; round++) {
+        OK(t, nacre_map_insert_or_apply(w->map, keys_on.data, NULL, 256, NACRE_REDUCTION_ADD, type, NULL,
+                                        t->stream));
+    }
+    test_array_free(t, &keys_on);
+}
+
+NACRE_CONTRACT_TEST_VALUES(threads, updates_of_shared_keys_are_lost)
+{
+    /* Goal: no update is lost when eight threads add to the same keys. Method: 8 threads, 100 batches, 4 times each key. */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, THREADS_MAX);
+    oracle o;
+    oracle_init(&o);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        w[i].map = map;
+        w[i].body = count_up;
+    }
+    workers_run(t, w, THREADS_MAX);
+    for (uint64_t i = 0; i < 64; i++) {
+        oracle_put(&o, test_key(t, i), THREADS_MAX * 100 * 4);
+    }
+    test_compare(t, map, &o, 100);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        oracle_free(&w[i].o);
+    }
+    nacre_map_destroy(map);
+    oracle_free(&o);
+    free(w);
+}
+
+/* The value of key i in the test below: a reader can compute it. */
+static uint64_t value_of_key(const test *t, uint64_t i)
+{
+    return test_cut(test_mix(i + 99), t->value_bytes);
+}
+
+/* Inserts batch after batch and publishes how many keys are there. */
+static void write_keys(worker *w)
+{
+    test *t = &w->context;
+    uint64_t done = 0;
+    for (int batch = 0; batch < 60; batch++) {
+        uint64_t n = 1 + test_random_below(&t->random, 2000);
+        uint64_t *keys = test_keys(t, done, n), *values = test_host(t, n * 8);
+        for (uint64_t i = 0; i < n; i++) {
+            values[i] = value_of_key(t, done + i);
+        }
+        test_do(t, w->map, &w->o, batch % 2 == 0 ? NACREI_INSERT : NACREI_INSERT_OR_ASSIGN, keys, values, n);
+        free(keys);
+        free(values);
+        done += n;
+        __atomic_store_n(w->published, done, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(w->stop, 1, __ATOMIC_RELEASE);
+}
+
+/* Finds published keys: each is there with its value. */
+static void read_keys(worker *w)
+{
+    test *t = &w->context;
+    do {
+        uint64_t there = __atomic_load_n(w->published, __ATOMIC_ACQUIRE), n = 500;
+        uint64_t *keys = test_host(t, n * 8), *numbers = test_host(t, n * 8);
+        for (uint64_t i = 0; i < n && there != 0; i++) {
+            numbers[i] = test_random_below(&t->random, there);
+            keys[i] = test_key(t, numbers[i]);
+        }
+        test_batch b = test_batch_of(t->value_bytes != 0 ? NACREI_FIND : NACREI_CONTAINS, keys, NULL,
+                                     there != 0 ? n : 0);
+        test_batch_call(t, w->map, &b);
+        CHECK(t, b.status == NACRE_OK, "%s", t->error.message);
+        for (uint64_t i = 0; i < b.count; i++) {
+            CHECK(t, b.outcomes[i] == NACRE_OUTCOME_FOUND, "key %llu of %llu is missing",
+                  (unsigned long long)numbers[i], (unsigned long long)there);
+            CHECK(t, t->value_bytes == 0 || b.values_out[i] == value_of_key(t, numbers[i]),
+                  "key %llu has value 0x%llx", (unsigned long long)numbers[i],
+                  (unsigned long long)b.values_out[i]);
+        }
+        test_batch_free(&b);
+        free(keys);
+        free(numbers);
+    } while (__atomic_load_n(w->stop, __ATOMIC_ACQUIRE) == 0);
+}
+
+NACRE_CONTRACT_TEST(threads, reader_misses_a_key_while_others_insert)
+{
+    /* Goal: keys of earlier batches are always found, with whole values, while another thread inserts and the map grows
+       (case 21). Method: one writer that publishes its progress, three readers. */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, 4);
+    uint64_t published = 0, stop = 0;
+    for (int i = 0; i < 4; i++) {
+        w[i].map = map;
+        w[i].body = i == 0 ? write_keys : read_keys;
+        w[i].published = &published;
+        w[i].stop = &stop;
+    }
+    workers_run(t, w, 4);
+    test_compare(t, map, &w[0].o, 1000);
+    for (int i = 0; i < 4; i++) {
+        oracle_free(&w[i].o);
+    }
+    nacre_map_destroy(map);
+    free(w);
+}
