@@ -400,7 +400,7 @@ static void measure_small(void)
     nacre_map_destroy(map);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     nacre_device_config config;
     nacre_device_config_init(&config, sizeof config);
@@ -429,6 +429,11 @@ int main(void)
     const double at_50[5] = {0.83, 0.74, 0.82, 0.75, 0.95};
     const double at_80[5] = {0.60, 0.58, 0.66, 0.62, 0.93};
     const double at_90[5] = {0.48, 0.46, 0.0, 0.0, 0.92};
+    if (argc > 1 && strcmp(argv[1], "profile") == 0) {
+        measure_growth(40000000, 16000000, 0.53);
+        measure_growth(40000000, 1000000, 0.38);
+        return wrong;
+    }
     measure_load(slots, 0.5, at_50);
     measure_load(slots, 0.8, at_80);
     measure_load(slots, 0.9, at_90);

@@ -4,8 +4,9 @@
  *
  * One thread per key. It walks the key's path until it finds the key or knows that it is not there, and
  * remembers the first hole; then it claims that hole with one compare-and-swap of the whole slot, against what
- * it had read there. Where the hole was taken meanwhile it goes on slot by slot: all insertions claim the first
- * free slot of a path, so that equal new keys of a batch meet, and the second one finds the first.
+ * it had read there. Where another key was faster it walks again: somebody else has got on. All insertions claim
+ * the first free slot of a path, so that equal new keys of a batch meet at one slot, and the second one finds
+ * the first there.
  *
  * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken for good when
  * the key is published, and given back when the key turns out to be there already; a thread without a ticket
@@ -17,7 +18,10 @@
 #include "device/table.cuh"
 #include "nacre/types.h"
 
-/* A ticket for one new key, or false: the map holds as many as it may. */
+/*
+ * A ticket for one new key, or false: the map holds as many keys as it may. The lanes of a warp that come here
+ * together take theirs by one atomic: one for each thread would hold a batch up at its single address.
+ */
 static __device__ __noinline__ bool nacrei_take_ticket(nacrei_control *control)
 {
     unsigned long long *taken = (unsigned long long *)&control->taken;
@@ -27,150 +31,157 @@ static __device__ __noinline__ bool nacrei_take_ticket(nacrei_control *control)
         if (nacrei_load_relaxed(&control->size) >= capacity) {
             return false;
         }
-        if (nacrei_load_relaxed(&control->taken) < capacity) {
-            if (atomicAdd(taken, 1ull) < capacity) {
-                return true;
+        const uint32_t together = __activemask();
+        const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
+        uint64_t first = 0;
+        if (rank == 0) {
+            /* Relaxed sums: what is too much goes back at once. */
+            const uint32_t wanted = __popc(together);
+            first = atomicAdd(taken, (unsigned long long)wanted);
+            const uint64_t granted = first < capacity ? capacity - first : 0;
+            if (granted < wanted) {
+                atomicAdd(taken, granted - (unsigned long long)wanted);
             }
-            atomicAdd(taken, ~0ull);
+        }
+        first = __shfl_sync(together, first, __ffs(together) - 1);
+        if (first + rank < capacity) {
+            return true;
         }
         __nanosleep(100); /* somebody holds a ticket undecided, and never waits for us */
     }
 }
 
+/* Adds 1 for each lane that comes here together. Relaxed. */
+static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
+{
+    const uint32_t together = __activemask();
+    if ((together & ((1u << threadIdx.x % 32) - 1)) == 0) {
+        atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
+    }
+}
+
 template <typename Width> struct nacrei_found {
     char *address;
-    typename Width::slot_type slot; /* as read */
+    typename Width::slot_type slot; /* as read, where the key was found */
     uint32_t outcome;               /* FOUND, INSERTED or FULL */
 };
 
+/* What a walk along a path has come to. */
+template <typename Width> struct nacrei_walk {
+    char *address; /* of the key, or of the first hole; NULL: neither */
+    typename Width::slot_type slot;
+    bool found;
+};
+
 /*
- * Finds the key or inserts it with `value`.
- *
- * `stored` is the key as slots hold it. The search sets the signature bit of each full bucket that it goes past
- * without having seen a hole: from then on the key's place, wherever it will be, lies beyond.
+ * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without having seen a hole:
+ * the key's place, wherever it will be, lies beyond.
  */
+template <typename Width>
+__device__ __forceinline__ nacrei_walk<Width>
+nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
+                 typename Width::key_type stored)
+{
+    nacrei_walk<Width> walk;
+    walk.address = nullptr;
+    walk.found = false;
+    const uint32_t bit = nacrei_signature_bit(hash);
+    nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+    do {
+        char *address = nacrei_bucket_address(cursor);
+        const typename Width::bucket bucket = Width::template load_bucket<false>(address);
+        char *hole = nullptr;
+        typename Width::slot_type hole_slot = bucket.slot[0];
+#pragma unroll
+        for (int i = (int)Width::slots - 1; i >= 0; i--) { /* backwards: the first hole is what stays */
+            if (Width::key_of(bucket.slot[i]) == stored) {
+                walk.address = address + i * Width::slot_bytes;
+                walk.slot = bucket.slot[i];
+                walk.found = true;
+            }
+            if (Width::is_empty(bucket.slot[i])) {
+                hole = address + i * Width::slot_bytes;
+                hole_slot = bucket.slot[i];
+            }
+        }
+        if (walk.found) {
+            break;
+        }
+        uint32_t signature;
+        if (hole != nullptr) {
+            signature = Width::signature_of_empty(hole_slot);
+            if (walk.address == nullptr) {
+                walk.address = hole;
+                walk.slot = hole_slot;
+            }
+        } else {
+            signature = nacrei_signature_load<false>(table, cursor.submap, cursor.probe.bucket);
+            if ((signature & bit) == 0 && walk.address == nullptr) {
+                nacrei_signature_set(table, cursor.submap, cursor.probe.bucket, bit);
+                signature = bit;
+            }
+        }
+        if ((signature & bit) == 0) {
+            break;
+        }
+    } while (nacrei_cursor_next(table, hash, &cursor));
+    return walk;
+}
+
+/* Finds the key or inserts it with `value`. `stored` is the key as slots hold it. */
 template <typename Width, bool Metered>
 __device__ __forceinline__ nacrei_found<Width>
 nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
-              typename Width::key_type stored, typename Width::value_type value)
+                     typename Width::key_type stored, typename Width::value_type value)
 {
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
-    uint32_t bit = nacrei_signature_bit(hash);
-    bool refused = false;
-    nacrei_cursor hole;
-    slot_type expected;
-    unsigned hole_index;
-    char *address;
+    bool refused = false, ticket = false;
     char *side = nullptr;
     if (stored < Width::empty_patterns) {
         side = nacrei_side_address<Width>(table, stored);
         stored = Width::empty_patterns;
     }
-
-search:
-    address = side;
-    if (side != nullptr) {
-        hole_index = 0;
-        expected = Width::load(address);
-        if (!Width::is_empty(expected)) {
-            result.address = address;
-            result.slot = expected;
-            result.outcome = NACRE_OUTCOME_FOUND;
+    for (;;) {
+        nacrei_walk<Width> walk;
+        if (side == nullptr) {
+            walk = nacrei_walk_path<Width>(table, shape, hash, stored);
+        } else {
+            walk.address = side;
+            walk.slot = Width::load(side);
+            walk.found = !Width::is_empty(walk.slot);
+        }
+        result.address = walk.address;
+        result.slot = walk.slot;
+        result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
+        if (walk.found || walk.address == nullptr || refused) {
+            break;
+        }
+        if (Metered && !ticket) {
+            ticket = nacrei_take_ticket(table.control);
+            if (!ticket) {
+                refused = true; /* walk once more: the last ticket may have gone to an equal key */
+                __threadfence(); /* pairs with the fence before that key was counted */
+                continue;
+            }
+        }
+        const slot_type was =
+            nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
+        if (nacrei_same_slot(was, walk.slot)) {
+            result.outcome = NACRE_OUTCOME_INSERTED;
+            if (Metered) {
+                __threadfence(); /* the key before the count that makes others walk once more */
+                nacrei_count_key(&table.control->size);
+            }
             return result;
         }
-    } else {
-        nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
-        do {
-            char *at = nacrei_bucket_address(cursor);
-            typename Width::bucket bucket = Width::load_bucket(at);
-            int empty = -1;
-#pragma unroll
-            for (int i = (int)Width::slots - 1; i >= 0; i--) {
-                if (Width::key_of(bucket.slot[i]) == stored) {
-                    result.address = at + i * Width::slot_bytes;
-                    result.slot = bucket.slot[i];
-                    result.outcome = NACRE_OUTCOME_FOUND;
-                    return result;
-                }
-                if (Width::is_empty(bucket.slot[i])) {
-                    empty = i;
-                }
-            }
-            uint32_t signature;
-            if (empty >= 0) {
-                slot_type first = bucket.slot[0];
-#pragma unroll
-                for (int i = 1; i < (int)Width::slots; i++) {
-                    if (i == empty) {
-                        first = bucket.slot[i];
-                    }
-                }
-                signature = Width::signature_of_empty(first);
-                if (address == nullptr) {
-                    address = at + empty * Width::slot_bytes;
-                    hole = cursor;
-                    hole_index = (unsigned)empty;
-                    expected = first;
-                }
-            } else {
-                signature = nacrei_signature_load(table, cursor.submap, cursor.probe.bucket);
-                if ((signature & bit) == 0 && address == nullptr) {
-                    nacrei_signature_set(table, cursor.submap, cursor.probe.bucket, bit);
-                    signature |= bit;
-                }
-            }
-            if ((signature & bit) == 0) {
-                break;
-            }
-        } while (nacrei_cursor_next(table, hash, &cursor));
-    }
-    if (address == nullptr || refused) {
-        result.outcome = NACRE_OUTCOME_FULL;
-        return result;
-    }
-    if (Metered) {
-        if (!nacrei_take_ticket(table.control)) {
-            refused = true; /* look once more: the last ticket may have gone to an equal key */
-            goto search;
-        }
-    }
-
-    for (;;) {
-        if (Width::is_empty(expected)) {
-            slot_type was = nacrei_swap_slot(address, expected, Width::make(stored, value));
-            if (nacrei_same_slot(was, expected)) {
-                if (Metered) {
-                    __threadfence(); /* the key before the count that makes others look again */
-                    atomicAdd((unsigned long long *)&table.control->size, 1ull);
-                }
-                result.address = address;
-                result.outcome = NACRE_OUTCOME_INSERTED;
-                return result;
-            }
-            expected = was;
-            continue;
-        }
-        if (Width::key_of(expected) == stored) {
-            result.address = address;
-            result.slot = expected;
+        if (Width::key_of(was) == stored) {
+            result.slot = was;
             result.outcome = NACRE_OUTCOME_FOUND;
             break;
         }
-        if (++hole_index < Width::slots) {
-            address += Width::slot_bytes;
-        } else {
-            nacrei_signature_set(table, hole.submap, hole.probe.bucket, bit);
-            if (!nacrei_cursor_next(table, hash, &hole)) {
-                result.outcome = NACRE_OUTCOME_FULL;
-                break;
-            }
-            hole_index = 0;
-            address = nacrei_bucket_address(hole);
-        }
-        expected = Width::load(address);
     }
-    if (Metered) { /* the ticket is not needed */
+    if (Metered && ticket) { /* not needed after all */
         atomicAdd((unsigned long long *)&table.control->taken, ~0ull);
     }
     return result;

@@ -15,16 +15,26 @@
 #define NACREI_BATCH_THREADS 256
 
 /*
- * Blocks per multiprocessor at most. Batches walk their elements in strides of the grid, so that a captured
- * launch fits any count told on the device; enough blocks that the last ones do not leave processors idle.
+ * One thread per element, however many. A fixed grid that walks through the elements was measured at two thirds of
+ * the lookup rate: lanes that are done begin their next element while others still probe, and the loads and
+ * stores of neighbours no longer coalesce. A captured batch whose count is told on the device launches threads
+ * for its greatest count; those beyond return at once.
  */
-#define NACREI_BATCH_BLOCKS_PER_MULTIPROCESSOR 64
-
-static inline uint32_t nacrei_batch_blocks(uint32_t multiprocessors, uint64_t count)
+static inline uint32_t nacrei_batch_blocks(uint64_t count)
 {
-    uint64_t blocks = (count + NACREI_BATCH_THREADS - 1) / NACREI_BATCH_THREADS;
-    uint64_t most = (uint64_t)multiprocessors * NACREI_BATCH_BLOCKS_PER_MULTIPROCESSOR;
-    return (uint32_t)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+    return (uint32_t)((count + NACREI_BATCH_THREADS - 1) / NACREI_BATCH_THREADS);
+}
+
+__device__ __forceinline__ uint64_t nacrei_element_index(void)
+{
+    return (uint64_t)blockIdx.x * NACREI_BATCH_THREADS + threadIdx.x;
+}
+
+/* Nothing but keys, values and results: no mask, outcomes, counts or count on the device. */
+static inline bool nacrei_elements_plain(const nacrei_elements *elements)
+{
+    return elements->mask_kind == NACRE_MASK_NONE && elements->count_device == nullptr &&
+           elements->outcomes == nullptr && elements->counts == nullptr;
 }
 
 __device__ __forceinline__ uint64_t nacrei_elements_count(const nacrei_elements &elements)
@@ -101,17 +111,17 @@ __device__ __forceinline__ uint32_t nacrei_block_sum(uint32_t value)
 }
 
 /*
- * The end of a block: adds its sums to the batch's; the last block tells the host. `sign` is +1 for insertions,
- * -1 for erasure. `size` is added to by the block unless insertions were metered, which publish each key.
- * `attempted`: elements of a retry, which an earlier pass had counted as refused.
+ * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and tells the host.
+ * `sign` is +1 for insertions, -1 for erasure. Metered insertions have added to the size already. `attempted`: elements of
+ * a retry, which an earlier pass had counted as refused.
  */
 __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
                                                  const nacrei_elements &elements,
                                                  nacrei_sums sums, int sign, bool metered,
                                                  uint32_t attempted)
 {
-    uint32_t delta = nacrei_block_sum(sums.delta);
-    uint32_t refused = nacrei_block_sum(sums.refused);
+    const uint32_t delta = nacrei_block_sum(sums.delta);
+    const uint32_t refused = nacrei_block_sum(sums.refused);
     uint32_t done = 0, skipped = 0;
     if (elements.counts != nullptr) {
         done = nacrei_block_sum(sums.done);
@@ -122,11 +132,7 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
         return;
     }
     /* All atomics here are relaxed sums, one per block; the fences order them against blocks_done. */
-    int64_t change = sign * (int64_t)delta;
-    if (change != 0 && !metered) {
-        atomicAdd((unsigned long long *)&table.control->size, (unsigned long long)change);
-        atomicAdd((unsigned long long *)&table.control->taken, (unsigned long long)change);
-    }
+    const int64_t change = sign * (int64_t)delta;
     if (elements.counts != nullptr) {
         unsigned long long *counts = (unsigned long long *)elements.counts;
         if (done != 0) {
@@ -142,9 +148,14 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     if (refused != 0 && elements.fault != 0) {
         table.hints->full = 1;
     }
+    nacrei_control *control = table.control;
     if (elements.report == nullptr) {
-        if (delta != 0) {
-            table.hints->size = nacrei_load_relaxed(&table.control->size);
+        if (change != 0) {
+            if (!metered) {
+                atomicAdd((unsigned long long *)&control->size, (unsigned long long)change);
+                atomicAdd((unsigned long long *)&control->taken, (unsigned long long)change);
+            }
+            table.hints->size = nacrei_load_relaxed(&control->size);
         }
         return;
     }
@@ -160,8 +171,13 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
         return;
     }
     __threadfence(); /* the others' sums after their marks */
+    const int64_t total = (int64_t)atomicExch((unsigned long long *)&tally->delta, 0ull);
+    if (total != 0 && !metered) {
+        atomicAdd((unsigned long long *)&control->size, (unsigned long long)total);
+        atomicAdd((unsigned long long *)&control->taken, (unsigned long long)total);
+    }
     volatile nacrei_report *report = elements.report;
-    report->delta = (int64_t)atomicExch((unsigned long long *)&tally->delta, 0ull);
+    report->delta = total;
     report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
     tally->blocks_done = 0;
     __threadfence_system(); /* content before number; pairs with the host's acquire load of sequence */

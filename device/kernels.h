@@ -47,12 +47,15 @@ typedef struct nacrei_inspection {
 
 typedef struct nacrei_map_kernels {
     cudaError_t (*prepare)(const nacrei_gpu *); /* loads all of them; once per device */
-    cudaError_t (*insert)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
-                          uint32_t operation, uint32_t metered, cudaStream_t);
-    cudaError_t (*lookup)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
-                          uint32_t operation, cudaStream_t); /* FIND, CONTAINS, ASSIGN */
-    cudaError_t (*erase)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
+    cudaError_t (*insert)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
+                          uint32_t metered, cudaStream_t);
+    /* FIND, CONTAINS, ASSIGN */
+    cudaError_t (*lookup)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
+                          cudaStream_t);
+    /* Missing elements of a chunk, and a lower bound on the different keys of them (map_find.cu). */
+    cudaError_t (*probe)(const nacrei_table *, const nacrei_elements *, uint32_t *bits,
                          cudaStream_t);
+    cudaError_t (*erase)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
     /* Splits submaps until there are `submaps`; then the stash is emptied into the table. */
     cudaError_t (*grow)(const nacrei_gpu *, const nacrei_table *, uint64_t submaps_now,
                         uint64_t submaps, cudaStream_t);

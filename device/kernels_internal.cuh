@@ -19,20 +19,22 @@ template <typename Kernel> static inline void nacrei_prepare(Kernel kernel, cuda
 
 template <typename Width> cudaError_t nacrei_insert_prepare(void);
 template <typename Width>
-cudaError_t nacrei_insert(const nacrei_gpu *gpu, const nacrei_table *table,
-                          const nacrei_elements *elements, uint32_t operation, uint32_t metered,
-                          cudaStream_t stream);
+cudaError_t nacrei_insert(const nacrei_table *table, const nacrei_elements *elements,
+                          uint32_t operation, uint32_t metered, cudaStream_t stream);
 
 template <typename Width> cudaError_t nacrei_lookup_prepare(void);
 template <typename Width>
-cudaError_t nacrei_lookup(const nacrei_gpu *gpu, const nacrei_table *table,
-                          const nacrei_elements *elements, uint32_t operation,
-                          cudaStream_t stream);
+cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elements,
+                          uint32_t operation, cudaStream_t stream);
+
+template <typename Width>
+cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements *elements,
+                               uint32_t *bits, cudaStream_t stream);
 
 template <typename Width> cudaError_t nacrei_erase_prepare(void);
 template <typename Width>
-cudaError_t nacrei_erase(const nacrei_gpu *gpu, const nacrei_table *table,
-                         const nacrei_elements *elements, cudaStream_t stream);
+cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
+                         cudaStream_t stream);
 
 template <typename Width> cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu);
 template <typename Width>

@@ -19,6 +19,7 @@ nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const 
     self->error = error;
     self->stream = stream;
     self->capturing = 0;
+    self->counts = NULL;
     pthread_mutex_lock(&self->map->lock);
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &self->current));
     NACREI_CUDA(cudaStreamIsCapturing(stream, &capture));
@@ -39,8 +40,12 @@ nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of)
     nacre_error *error = self->error;
     const char *call = self->call;
     nacre_status status = NACRE_OK;
-    if (!self->capturing && self->map->head.config.order == NACRE_ORDER_LIBRARY) {
-        NACREI_CUDA(nacrei_order_begin(&self->map->order, self->stream, class_of));
+    if (self->capturing) {
+        return NACRE_OK;
+    }
+    self->own = nacrei_order_stream_of(&self->map->order, self->stream);
+    if (self->map->head.config.order == NACRE_ORDER_LIBRARY) {
+        NACREI_CUDA(nacrei_order_begin(&self->map->order, self->own, self->stream, class_of));
     }
 cleanup:
     return status;
@@ -54,15 +59,10 @@ nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of)
     nacre_status status = NACRE_OK;
     /* With the caller's order too: destroy waits for the events. */
     if (!self->capturing) {
-        NACREI_CUDA(nacrei_order_end(&self->map->order, self->stream, class_of));
+        NACREI_CUDA(nacrei_order_end(&self->map->order, self->own, self->stream, class_of));
     }
 cleanup:
     return status;
-}
-
-uint64_t nacrei_map_size_bound(const nacrei_cuda_map *map)
-{
-    return map->size_finished + map->inserting;
 }
 
 void nacrei_map_retire(nacrei_cuda_map *map)
@@ -74,16 +74,18 @@ void nacrei_map_retire(nacrei_cuda_map *map)
         if (__atomic_load_n(&report->sequence, __ATOMIC_ACQUIRE) != number + 1) {
             return;
         }
-        const uint64_t elements = map->elements_of[number % NACREI_RING];
-        if (number >= map->counted_from) {
-            map->size_finished += (uint64_t)report->delta;
-            map->inserting -= elements;
-        }
-        map->refused_last = report->refused;
-        map->refused_unserved += report->refused;
-        if (elements != 0) {
-            map->fresh_last = (uint64_t)report->delta;
-            map->fresh_share = (double)report->delta / (double)elements;
+        const uint64_t place = number % NACREI_RING;
+        map->last = *report;
+        if (!map->batches[place].probe) {
+            if (number >= map->counted_from) {
+                map->size_finished += (uint64_t)report->delta;
+                map->inserting -= map->batches[place].inserting;
+            }
+            map->refused_unserved += report->refused;
+            if (map->batches[place].elements != 0) {
+                map->fresh_last = (uint64_t)report->delta;
+                map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
+            }
         }
         map->retired++;
     }

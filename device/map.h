@@ -18,15 +18,12 @@
 /* Batches in flight; a launch queue of CUDA's holds about as many. */
 #define NACREI_RING 1024
 
-/* Elements of a chunk whose left-out elements can be told apart: 2^23, a MiB of bits. */
-#define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
-
 /* In device memory, one allocation. */
 typedef struct nacrei_device_block {
     nacrei_control control;
     nacrei_inspection inspection;
     nacrei_tally tallies[NACREI_RING];
-    uint32_t left_out[NACREI_CHUNK_ELEMENTS / 32];
+    uint32_t bits[NACREI_CHUNK_ELEMENTS / 32]; /* of a probe, then of elements left out */
 } nacrei_device_block;
 
 /* In pinned memory, one allocation. */
@@ -56,11 +53,15 @@ typedef struct nacrei_cuda_map {
     uint64_t counted_from; /* batches before this one were cleared away and count for nothing */
     uint64_t size_finished;
     uint64_t inserting;               /* elements of insertions in flight */
-    uint64_t elements_of[NACREI_RING]; /* 0: an erasure */
-    uint64_t refused_last;             /* of the last retired batch */
-    uint64_t refused_unserved;         /* refused since the last growth */
-    uint64_t fresh_last;               /* keys that the last retired insertion brought */
-    double fresh_share;                /* and their share of its elements */
+    struct {
+        uint64_t elements;  /* 0: an erasure or a probe */
+        uint64_t inserting; /* of them at most so many are new keys */
+        uint32_t probe;     /* changes nothing, tells how many keys are missing */
+    } batches[NACREI_RING];
+    nacrei_report last;        /* of the last retired batch */
+    uint64_t refused_unserved; /* refused since the last growth */
+    uint64_t fresh_last;       /* keys that the last retired insertion brought */
+    double fresh_share;        /* share of new keys in the last insertion or probe */
     uint32_t captured_insertions;      /* replays change the size behind the host's back */
 
     uint32_t faults; /* those the host found */
@@ -104,6 +105,8 @@ typedef struct nacrei_map_call {
     cudaStream_t stream;
     uint32_t capturing;
     nacrei_current current;
+    nacrei_order_stream *own; /* between order_begin and order_end */
+    nacre_counts *counts;     /* still to be cleared */
 } nacrei_map_call;
 
 /* Takes the lock, makes the device current, asks whether the stream is capturing. Always to be ended. */
@@ -120,9 +123,6 @@ void nacrei_map_retire(nacrei_cuda_map *map);
 
 /* The host waits until all batches with a number have finished. */
 nacre_status nacrei_map_settle(nacrei_map_call *self);
-
-/* Keys at most, as the host can tell without waiting. */
-uint64_t nacrei_map_size_bound(const nacrei_cuda_map *map);
 
 /* The exact size by way of the device, for maps whose size changes in replays; waits for the stream. */
 nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size);

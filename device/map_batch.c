@@ -2,11 +2,14 @@
 /*
  * Batches: how each reaches its kernel, and how an insertion that may not fit gets its room.
  *
- * An insertion that fits, by what the host knows without waiting, is one launch. One that may not fit is metered
- * (claim.cuh): the device admits exactly as many keys as there is room for and says FULL to the rest. A WAIT map
- * then waits for the chunk's report, grows by what was refused, and gives the refused elements again. So growth
- * follows keys: it happens only when an element was refused, whose key is truly new, and then by no more than the
- * refused elements, and by an eighth of the size.
+ * An insertion that fits, by what the host knows without waiting, is one launch. For one that may not, a WAIT map waits
+ * until it knows its size, and takes the batch in chunks. A lookup pass, the probe, counts the elements of a chunk
+ * whose keys are missing, and bounds from below how many different keys those are. If so many fit, the chunk is inserted
+ * as it is; if the lower bound does not fit, the table grows first; in between (many equal new keys), and in maps that
+ * do not wait, the insertion is metered (claim.cuh): the device admits exactly as many keys as there is room for,
+ * says FULL to the rest, and a WAIT map grows by those and gives them again. So growth follows keys, not elements: it
+ * happens only when keys are truly new and have no room, and then by no more than the elements in question, and by a
+ * quarter of the size.
  */
 #include "device/call.h"
 #include "device/map.h"
@@ -54,8 +57,8 @@ static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_confi
 }
 
 /*
- * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that may be new keys. In a
- * capture it gets none: nobody waits for a replay.
+ * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that may be new keys, at
+ * most. In a capture it gets none: nobody waits for a replay.
  */
 static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *elements,
                                  uint64_t inserting)
@@ -76,10 +79,36 @@ static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *element
     elements->tally = &map->block->tallies[place];
     elements->report = &map->pinned->reports[place];
     elements->sequence = map->issued + 1;
-    map->elements_of[place] = inserting;
+    map->batches[place].elements = inserting != 0 ? elements->count : 0;
+    map->batches[place].inserting = inserting;
+    map->batches[place].probe = 0;
     map->inserting += inserting;
     map->issued++;
     return NACRE_OK;
+}
+
+/* Counts start from zero, before the first launch of a call and after all that may refuse it. */
+static nacre_status clear_counts(nacrei_map_call *self)
+{
+    nacrei_cuda_device *device = self->device;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    nacre_counts *counts = self->counts;
+    self->counts = NULL;
+    if (counts != NULL) {
+        NACREI_CUDA(cudaMemsetAsync(counts, 0, sizeof *counts, self->stream));
+    }
+cleanup:
+    return status;
+}
+
+/* The table for a launch; a captured one reads the number of submaps when it is replayed. */
+static nacrei_table table_of(const nacrei_map_call *self)
+{
+    nacrei_table table = self->map->table;
+    table.submap_count = self->capturing ? 0 : self->map->submap_count;
+    return table;
 }
 
 static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
@@ -88,11 +117,13 @@ static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *bat
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
+    const nacrei_table table = table_of(self);
     nacre_status status;
+    NACREI_TRY(clear_counts(self));
     const uint32_t class_of =
         batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_CUDA(self->map->kernels->lookup(&device->gpu, &self->map->table, elements,
+    NACREI_CUDA(self->map->kernels->lookup(&table, elements,
                                            batch->operation, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
@@ -104,39 +135,44 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
+    const nacrei_table table = table_of(self);
     nacre_status status;
+    NACREI_TRY(clear_counts(self));
     NACREI_TRY(number_batch(self, elements, 0));
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
     NACREI_CUDA(
-        self->map->kernels->erase(&device->gpu, &self->map->table, elements, self->stream));
+        self->map->kernels->erase(&table, elements, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;
 }
 
+/* `inserting`: elements that may be new keys, at most. */
 static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elements,
-                                  uint32_t operation, uint32_t metered)
+                                  uint64_t inserting, uint32_t operation, uint32_t metered)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
+    const nacrei_table table = table_of(self);
     nacre_status status;
+    NACREI_TRY(clear_counts(self));
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
     const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
-    NACREI_TRY(number_batch(self, elements, elements->count));
+    NACREI_TRY(number_batch(self, elements, inserting));
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_CUDA(self->map->kernels->insert(&device->gpu, &self->map->table, elements, operation,
+    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation,
                                            metered, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     return status;
 }
 
-/* The least step of growth in keys: below it, launches cost more than they bring. */
+/* The greatest step of growth in keys, and of a chunk of new ones: a quarter of the size, or a submap. */
 static uint64_t growth_step(const nacrei_cuda_map *map)
 {
-    const uint64_t eighth = map->size_finished / 8;
-    return eighth > map->submap_slots ? eighth : map->submap_slots;
+    const uint64_t quarter = map->size_finished / 4;
+    return quarter > map->submap_slots ? quarter : map->submap_slots;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -144,43 +180,101 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* New keys that fit for certain. */
+static uint64_t room_of(const nacrei_cuda_map *map)
+{
+    return map->capacity_keys - least(map->capacity_keys, map->size_finished + map->inserting);
+}
+
+/* Elements of a chunk whose keys are missing, and at least how many different ones; waits. */
+static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t *missing,
+                          uint64_t *different)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    const nacrei_table table = table_of(self);
+    nacre_status status;
+    chunk.counts = NULL;
+    chunk.fault = 0;
+    NACREI_TRY(number_batch(self, &chunk, 0));
+    map->batches[(map->issued - 1) % NACREI_RING].probe = 1;
+    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_READ));
+    NACREI_CUDA(map->kernels->probe(&table, &chunk, map->block->bits, self->stream));
+    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_READ));
+    NACREI_TRY(nacrei_map_settle(self));
+    *missing = map->last.refused;
+    *different = (uint64_t)map->last.delta;
+    map->fresh_share = (double)*missing / (double)chunk.count;
+cleanup:
+    return status;
+}
+
+static nacre_status memory_refused(nacrei_map_call *self, uint64_t elements)
+{
+    nacrei_cuda_map *map = self->map;
+    map->faults |= NACRE_FAULT_FULL | NACRE_FAULT_MEMORY;
+    nacrei_log(&self->device->head, NACRE_LOG_WARNING,
+               "%s: memory for growth was refused; %llu elements found no room", self->call,
+               (unsigned long long)elements);
+    return nacrei_fail(self->error, NACRE_ERROR_OUT_OF_MEMORY, 0,
+                       "%s: the map holds %llu keys and memory for more was refused; %llu elements "
+                       "report FULL",
+                       self->call, (unsigned long long)map->size_finished,
+                       (unsigned long long)elements);
+}
+
 /* A chunk that may not fit, metered, with growth until every element has its place. The size is exact. */
-static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, uint32_t operation)
+static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
+                                   uint32_t operation)
 {
     nacrei_cuda_map *map = self->map;
     nacre_status status;
-    uint32_t refused_memory = 0;
-    chunk.left_out = map->block->left_out;
+    uint32_t refused = 0;
+    chunk.left_out = map->block->bits;
     chunk.fault = 0;
     for (;;) {
-        NACREI_TRY(launch_insert(self, &chunk, operation, 1));
+        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
         NACREI_TRY(nacrei_map_settle(self));
-        const uint64_t left_out = map->refused_last;
+        const uint64_t left_out = map->last.refused;
         if (left_out == 0) {
             return NACRE_OK;
         }
         /* A table far from full that has no slot holds keys that share their hash: growing would never end. */
-        if (map->size_finished * 4 >= map->submap_count * map->submap_slots ||
-            map->submap_count == 1) {
-            NACREI_TRY(nacrei_map_grow(
-                self, map->size_finished + least(left_out, growth_step(map)), &refused_memory));
-        } else {
+        if (map->size_finished * 4 < map->submap_count * map->submap_slots &&
+            map->size_finished < map->capacity_keys) {
             map->faults |= NACRE_FAULT_FULL;
             return NACRE_OK;
         }
-        if (refused_memory) {
-            map->faults |= NACRE_FAULT_FULL | NACRE_FAULT_MEMORY;
-            nacrei_log(&self->device->head, NACRE_LOG_WARNING,
-                       "%s: memory for growth was refused; %llu elements found no room", self->call,
-                       (unsigned long long)left_out);
-            return nacrei_fail(self->error, NACRE_ERROR_OUT_OF_MEMORY, 0,
-                               "%s: the map holds %llu keys and memory for more was refused; %llu elements "
-                               "report FULL",
-                               self->call, (unsigned long long)map->size_finished,
-                               (unsigned long long)left_out);
+        NACREI_TRY(nacrei_map_grow(
+            self, map->size_finished + least(left_out, growth_step(map)), &refused));
+        if (refused) {
+            return memory_refused(self, left_out);
         }
         chunk.retry = 1;
     }
+cleanup:
+    return status;
+}
+
+/* A chunk that may not fit. The size is exact. */
+static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, uint32_t operation)
+{
+    nacrei_cuda_map *map = self->map;
+    nacre_status status;
+    uint64_t missing, different;
+    uint32_t refused = 0;
+    NACREI_TRY(probe(self, chunk, &missing, &different));
+    if (different > room_of(map)) {
+        /* Refused memory is found out, and told, when elements are left out. */
+        NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(missing, growth_step(map)),
+                                   &refused));
+    }
+    if (missing <= room_of(map)) {
+        return launch_insert(self, &chunk, missing, operation, 0);
+    }
+    return insert_metered(self, chunk, operation);
 cleanup:
     return status;
 }
@@ -192,15 +286,14 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
     nacrei_cuda_map *map = self->map;
     nacre_status status = NACRE_OK, memory = NACRE_OK;
     uint64_t first = 0;
-    uint32_t exact = 0;
-    while (first < all->count && status == NACRE_OK) {
+    while (first < all->count) {
         const uint64_t remaining = all->count - first;
         nacrei_map_retire(map);
-        const uint64_t bound = nacrei_map_size_bound(map);
-        const uint64_t room = map->capacity_keys > bound ? map->capacity_keys - bound : 0;
-        if (remaining <= room && (exact || !map->captured_insertions)) {
+        uint64_t room = room_of(map);
+        if (remaining <= room && (self->capturing || !map->captured_insertions)) {
+            /* Captured, it is metered: nobody knows how full the map is at a replay. */
             nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
-            status = launch_insert(self, &rest, batch->operation, self->capturing);
+            status = launch_insert(self, &rest, remaining, batch->operation, self->capturing);
             break;
         }
         if (self->capturing || (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0) {
@@ -210,26 +303,28 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
                                self->capturing ? "in a capture" : "without a wait",
                                (unsigned long long)room);
         }
-        if (!exact) {
-            NACREI_TRY(nacrei_map_settle(self));
-            if (map->captured_insertions) {
-                NACREI_TRY(nacrei_map_size_exact(self, &map->size_finished));
-            }
-            exact = 1;
-            continue;
+        NACREI_TRY(nacrei_map_settle(self));
+        if (map->captured_insertions) {
+            NACREI_TRY(nacrei_map_size_exact(self, &map->size_finished));
         }
+        room = room_of(map);
         /* New keys mostly: a chunk of as many as there is room for, or a step of growth. Known keys mostly: as
            many as one launch can take. */
         uint64_t chunk = least(remaining, NACREI_CHUNK_ELEMENTS);
         if (map->fresh_share >= 0.25) {
-            const uint64_t step = 2 * growth_step(map);
+            const uint64_t step = growth_step(map);
             chunk = least(chunk, room > step ? room : step);
         }
-        status = insert_chunk(self, part_of(all, &map->head.config, first, chunk),
-                              batch->operation);
+        nacrei_elements part = part_of(all, &map->head.config, first, chunk);
+        status = chunk <= room
+                     ? launch_insert(self, &part, chunk, batch->operation, 0)
+                     : insert_chunk(self, part, batch->operation);
         if (status == NACRE_ERROR_OUT_OF_MEMORY) {
             memory = status; /* told at the end: known keys further on still have their turn */
             status = NACRE_OK;
+        }
+        if (status != NACRE_OK) {
+            break;
         }
         first += chunk;
     }
@@ -275,28 +370,22 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
         }
     }
     nacrei_map_retire(map);
-    const uint64_t bound = nacrei_map_size_bound(map);
-    const uint32_t fits = !self->capturing && !map->captured_insertions &&
-                          map->capacity_keys >= bound &&
-                          elements->count <= map->capacity_keys - bound;
-    return launch_insert(self, elements, batch->operation, !fits);
+    const uint32_t fits =
+        !self->capturing && !map->captured_insertions && elements->count <= room_of(map);
+    return launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 
 nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, nacre_error *error)
 {
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, batch->call, error, batch->stream);
-    nacrei_cuda_device *device = self.device;
-    const char *call = batch->call;
     nacrei_elements elements = elements_of(batch);
     if (status != NACRE_OK) {
         goto cleanup;
     }
-    if (batch->options.counts != NULL) {
-        NACREI_CUDA(
-            cudaMemsetAsync(batch->options.counts, 0, sizeof(nacre_counts), batch->stream));
-    }
+    self.counts = batch->options.counts;
     if (batch->count == 0) {
+        status = clear_counts(&self);
         goto cleanup;
     }
     switch (batch->operation) {

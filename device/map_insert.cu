@@ -71,7 +71,7 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
     if constexpr (Operation == NACREI_INSERT_OR_ASSIGN || Operation == NACREI_INSERT_OR_APPLY) {
         if (found) {
             if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_ASSIGN) {
-                nacrei_store_relaxed(Width::value_address(place.address), value);
+                nacrei_assign_value<Width>(place.address, value);
             }
             if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_APPLY) {
                 apply<Width>(elements, Width::value_address(place.address), value);
@@ -82,67 +82,67 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
     return place.outcome;
 }
 
-template <typename Width, unsigned Operation, bool Metered>
+/* PLAIN: no options; METERED: may not fit (claim.cuh), with any options. */
+enum { PLAIN, OPTIONS, METERED };
+
+template <typename Width, unsigned Operation, unsigned Kind>
 __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     insert_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
-    const nacrei_shape shape = nacrei_shape_of(table);
-    const uint64_t count = nacrei_elements_count(elements);
-    const uint64_t stride = (uint64_t)gridDim.x * NACREI_BATCH_THREADS;
-    nacrei_sums sums = {0, 0, 0, 0};
-    uint32_t attempted = 0;
-    /* Rounded up to whole warps, whose lanes vote on the bits of left_out. */
-    const uint64_t end = (elements.count + 31) / 32 * 32;
-    for (uint64_t index = (uint64_t)blockIdx.x * NACREI_BATCH_THREADS + threadIdx.x; index < end;
-         index += stride) {
-        bool takes_part = index < count && nacrei_element_in_mask(elements, index);
-        uint32_t outcome = NACRE_OUTCOME_SKIPPED;
-        if (Metered && elements.retry && index < elements.count) {
-            takes_part = (elements.left_out[index / 32] >> (index % 32) & 1) != 0;
-            attempted += takes_part;
+    const uint64_t index = nacrei_element_index();
+    const bool exists = index < elements.count;
+    bool takes_part = exists;
+    if constexpr (Kind != PLAIN) {
+        takes_part = index < nacrei_elements_count(elements) &&
+                     nacrei_element_in_mask(elements, index);
+    }
+    if (Kind == METERED && elements.retry) {
+        takes_part = exists && (elements.left_out[index / 32] >> (index % 32) & 1) != 0;
+    }
+    uint32_t outcome = NACRE_OUTCOME_SKIPPED;
+    if (takes_part) {
+        const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
+        value_type value = 0;
+        if constexpr (Width::value_bytes != 0) {
+            value = elements.values != nullptr
+                        ? __ldcs((const value_type *)elements.values + index)
+                        : (value_type)nacrei_type_one(elements.type);
         }
-        if (takes_part) {
-            typename Width::key_type key = nacrei_element_key<Width>(elements, index);
-            value_type value = 0;
-            if constexpr (Width::value_bytes != 0) {
-                value = elements.values != nullptr
-                            ? __ldcs((const value_type *)elements.values + index)
-                            : (value_type)nacrei_type_one(elements.type);
-            }
-            nacrei_found<Width> place = nacrei_find_or_claim<Width, Metered>(
-                table, shape, nacrei_hash(key, table.seed),
-                (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value);
-            outcome = settle<Width, Operation>(elements, index, place, value);
-            sums.delta += outcome == NACRE_OUTCOME_INSERTED;
-            sums.refused += outcome == NACRE_OUTCOME_FULL;
-            sums.done += outcome != NACRE_OUTCOME_FULL;
-        }
-        bool told = index < elements.count && (takes_part || !(Metered && elements.retry));
-        if (told) {
-            nacrei_element_outcome(elements, index, outcome);
-            sums.skipped += outcome == NACRE_OUTCOME_SKIPPED;
-        }
-        if (Metered && elements.left_out != nullptr) {
-            uint32_t bits = __ballot_sync(~0u, outcome == NACRE_OUTCOME_FULL);
-            if (threadIdx.x % 32 == 0) {
-                elements.left_out[index / 32] = bits;
-            }
+        const nacrei_found<Width> place = nacrei_find_or_claim<Width, Kind == METERED>(
+            table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
+            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value);
+        outcome = settle<Width, Operation>(elements, index, place, value);
+    }
+    if (Kind != PLAIN && exists && (takes_part || !elements.retry)) {
+        nacrei_element_outcome(elements, index, outcome);
+    }
+    if (Kind == METERED && elements.left_out != nullptr) {
+        const uint32_t bits = __ballot_sync(~0u, outcome == NACRE_OUTCOME_FULL);
+        if (threadIdx.x % 32 == 0 && exists) {
+            elements.left_out[index / 32] = bits;
         }
     }
-    nacrei_block_end(table, elements, sums, 1, Metered, attempted);
+    const bool full = outcome == NACRE_OUTCOME_FULL;
+    const nacrei_sums sums = {outcome == NACRE_OUTCOME_INSERTED, takes_part && !full, full,
+                              exists && !takes_part && !elements.retry};
+    nacrei_block_end(table, elements, sums, 1, Kind == METERED,
+                     Kind == METERED && elements.retry ? takes_part : 0);
 }
 
 template <typename Width, unsigned Operation>
-cudaError_t launch(const nacrei_gpu *gpu, const nacrei_table *table,
-                   const nacrei_elements *elements, uint32_t metered, cudaStream_t stream)
+cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, uint32_t metered,
+                   cudaStream_t stream)
 {
-    uint32_t blocks = nacrei_batch_blocks(gpu->multiprocessors, elements->count);
+    const uint32_t blocks = nacrei_batch_blocks(elements->count);
     if (metered) {
-        insert_kernel<Width, Operation, true>
+        insert_kernel<Width, Operation, METERED>
+            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
+    } else if (nacrei_elements_plain(elements)) {
+        insert_kernel<Width, Operation, PLAIN>
             <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
     } else {
-        insert_kernel<Width, Operation, false>
+        insert_kernel<Width, Operation, OPTIONS>
             <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
     }
     return cudaPeekAtLastError();
@@ -151,23 +151,22 @@ cudaError_t launch(const nacrei_gpu *gpu, const nacrei_table *table,
 } // namespace
 
 template <typename Width>
-cudaError_t nacrei_insert(const nacrei_gpu *gpu, const nacrei_table *table,
-                          const nacrei_elements *elements, uint32_t operation, uint32_t metered,
-                          cudaStream_t stream)
+cudaError_t nacrei_insert(const nacrei_table *table, const nacrei_elements *elements,
+                          uint32_t operation, uint32_t metered, cudaStream_t stream)
 {
     switch (operation) {
     case NACREI_INSERT:
-        return launch<Width, NACREI_INSERT>(gpu, table, elements, metered, stream);
+        return launch<Width, NACREI_INSERT>(table, elements, metered, stream);
     case NACREI_INSERT_OR_ASSIGN:
-        return launch<Width, NACREI_INSERT_OR_ASSIGN>(gpu, table, elements, metered, stream);
+        return launch<Width, NACREI_INSERT_OR_ASSIGN>(table, elements, metered, stream);
     case NACREI_INSERT_OR_APPLY:
         if constexpr (Width::value_bytes != 0) {
-            return launch<Width, NACREI_INSERT_OR_APPLY>(gpu, table, elements, metered, stream);
+            return launch<Width, NACREI_INSERT_OR_APPLY>(table, elements, metered, stream);
         }
         break;
     case NACREI_FIND_OR_INSERT:
         if constexpr (Width::value_bytes != 0) {
-            return launch<Width, NACREI_FIND_OR_INSERT>(gpu, table, elements, metered, stream);
+            return launch<Width, NACREI_FIND_OR_INSERT>(table, elements, metered, stream);
         }
         break;
     default:
@@ -176,25 +175,27 @@ cudaError_t nacrei_insert(const nacrei_gpu *gpu, const nacrei_table *table,
     return cudaErrorInvalidValue;
 }
 
+template <typename Width, unsigned Operation> static void prepare(cudaError_t *error)
+{
+    nacrei_prepare(insert_kernel<Width, Operation, PLAIN>, error);
+    nacrei_prepare(insert_kernel<Width, Operation, OPTIONS>, error);
+    nacrei_prepare(insert_kernel<Width, Operation, METERED>, error);
+}
+
 template <typename Width> cudaError_t nacrei_insert_prepare(void)
 {
     cudaError_t error = cudaSuccess;
-    nacrei_prepare(insert_kernel<Width, NACREI_INSERT, false>, &error);
-    nacrei_prepare(insert_kernel<Width, NACREI_INSERT, true>, &error);
-    nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_ASSIGN, false>, &error);
-    nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_ASSIGN, true>, &error);
+    prepare<Width, NACREI_INSERT>(&error);
+    prepare<Width, NACREI_INSERT_OR_ASSIGN>(&error);
     if constexpr (Width::value_bytes != 0) {
-        nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_APPLY, false>, &error);
-        nacrei_prepare(insert_kernel<Width, NACREI_INSERT_OR_APPLY, true>, &error);
-        nacrei_prepare(insert_kernel<Width, NACREI_FIND_OR_INSERT, false>, &error);
-        nacrei_prepare(insert_kernel<Width, NACREI_FIND_OR_INSERT, true>, &error);
+        prepare<Width, NACREI_INSERT_OR_APPLY>(&error);
+        prepare<Width, NACREI_FIND_OR_INSERT>(&error);
     }
     return error;
 }
 
 #define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
     template cudaError_t nacrei_insert<nacrei_width<key_bytes, value_bytes>>(                      \
-        const nacrei_gpu *, const nacrei_table *, const nacrei_elements *, uint32_t, uint32_t,     \
-        cudaStream_t);                                                                             \
+        const nacrei_table *, const nacrei_elements *, uint32_t, uint32_t, cudaStream_t);          \
     template cudaError_t nacrei_insert_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

@@ -34,7 +34,7 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
     const uint32_t bucket = (uint32_t)(index / Width::slots);
     typename Width::slot_type slot = Width::load(address);
     if (Width::is_empty(slot)) {
-        if (Width::signature_of_empty(slot) != nacrei_signature_load(table, submap, bucket)) {
+        if (Width::signature_of_empty(slot) != nacrei_signature_load<false>(table, submap, bucket)) {
             tell_broken(inspection, NACREI_BROKEN_SIGNATURE, number, index);
         }
         return 0;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(inspect_threads)
         bool goes_on = true;
         while (goes_on) {
             buckets++;
-            goes_on = (nacrei_signature_load(table, cursor.submap, cursor.probe.bucket) &
+            goes_on = (nacrei_signature_load<false>(table, cursor.submap, cursor.probe.bucket) &
                        nacrei_signature_bit(hash)) != 0 &&
                       nacrei_cursor_next(table, hash, &cursor);
         }

@@ -37,8 +37,7 @@ static cudaError_t wait_for(nacrei_order_stream *stream)
     return first;
 }
 
-/* The entry of a stream; a new one takes the place of one that is idle. */
-static nacrei_order_stream *entry_of(nacrei_order *order, cudaStream_t stream)
+nacrei_order_stream *nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream)
 {
     const uint64_t number = nacrei_stream_number(stream);
     nacrei_order_stream *entry = NULL;
@@ -47,6 +46,7 @@ static nacrei_order_stream *entry_of(nacrei_order *order, cudaStream_t stream)
             return &order->streams[i];
         }
     }
+    /* A new one takes the place of one that is idle. */
     for (uint32_t i = 0; i < order->count && entry == NULL; i++) {
         if (idle(&order->streams[i])) {
             entry = &order->streams[i];
@@ -64,9 +64,9 @@ static nacrei_order_stream *entry_of(nacrei_order *order, cudaStream_t stream)
     return entry;
 }
 
-cudaError_t nacrei_order_begin(nacrei_order *order, cudaStream_t stream, uint32_t class_of)
+cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *own,
+                               cudaStream_t stream, uint32_t class_of)
 {
-    nacrei_order_stream *own = entry_of(order, stream);
     for (uint32_t i = 0; i < order->count; i++) {
         nacrei_order_stream *other = &order->streams[i];
         for (uint32_t c = 0; c < NACREI_CLASSES && other != own; c++) {
@@ -81,9 +81,9 @@ cudaError_t nacrei_order_begin(nacrei_order *order, cudaStream_t stream, uint32_
     return cudaSuccess;
 }
 
-cudaError_t nacrei_order_end(nacrei_order *order, cudaStream_t stream, uint32_t class_of)
+cudaError_t nacrei_order_end(nacrei_order *order, nacrei_order_stream *own, cudaStream_t stream,
+                             uint32_t class_of)
 {
-    nacrei_order_stream *own = entry_of(order, stream);
     if (own->events[class_of] == NULL) {
         cudaError_t result =
             cudaEventCreateWithFlags(&own->events[class_of], cudaEventDisableTiming);

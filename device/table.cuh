@@ -13,7 +13,7 @@
 #include "nacre/core/signature.h"
 #include "nacre/core/table.h"
 
-/* What a kernel reads of the control block once, at its start: growth never runs beside a batch. */
+/* How many submaps there are, fixed while a kernel runs: growth never runs beside a batch. */
 struct nacrei_shape {
     uint64_t submap_count;
     uint64_t half;
@@ -22,7 +22,8 @@ struct nacrei_shape {
 __device__ __forceinline__ nacrei_shape nacrei_shape_of(const nacrei_table &table)
 {
     nacrei_shape shape;
-    shape.submap_count = table.control->submap_count;
+    shape.submap_count =
+        table.submap_count != 0 ? table.submap_count : table.control->submap_count;
     shape.half = nacrei_floor_power(shape.submap_count);
     return shape;
 }
@@ -84,18 +85,20 @@ __device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table
            nacrei_signature_word(bucket);
 }
 
+template <bool Near>
 __device__ __forceinline__ uint32_t nacrei_signature_load(const nacrei_table &table, char *submap,
                                                           uint32_t bucket)
 {
-    uint32_t word = nacrei_load_relaxed(nacrei_signature_address(table, submap, bucket));
+    uint32_t *address = nacrei_signature_address(table, submap, bucket);
+    uint32_t word = Near ? nacrei_load_near(address) : nacrei_load_relaxed(address);
     return word >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
 }
 
 __device__ __forceinline__ void nacrei_signature_set(const nacrei_table &table, char *submap,
                                                      uint32_t bucket, uint32_t bit)
 {
-    /* Relaxed: insertions of this batch go on past the bucket with or without the bit, because they look at
-       every slot from their candidate on; later batches are ordered by the kernel boundary. */
+    /* Relaxed: within this batch nobody relies on the bit, since who has seen no hole goes on regardless, and who
+       has seen one would have found a key beyond it there; later batches are ordered by the kernel boundary. */
     atomicOr(nacrei_signature_address(table, submap, bucket),
              bit << nacrei_signature_shift(bucket));
 }
@@ -133,7 +136,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     for (;;) {
         char *address = nacrei_bucket_address(cursor);
-        typename Width::bucket bucket = Width::load_bucket(address);
+        typename Width::bucket bucket = Width::template load_bucket<true>(address);
         uint32_t signature = ~0u;
 #pragma unroll
         for (unsigned i = 0; i < Width::slots; i++) {
@@ -149,7 +152,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
             break;
         }
         if (signature == ~0u) {
-            signature = nacrei_signature_load(table, cursor.submap, cursor.probe.bucket);
+            signature = nacrei_signature_load<true>(table, cursor.submap, cursor.probe.bucket);
         }
         if ((signature & bit) == 0 || !nacrei_cursor_next(table, hash, &cursor)) {
             return place;

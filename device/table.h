@@ -16,6 +16,9 @@
 extern "C" {
 #endif
 
+/* Elements of a chunk for which a bit each is kept: 2^23, a MiB of bits. */
+#define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
+
 typedef struct nacrei_control {
     unsigned char side[NACREI_SIDE_SLOTS_MAX * 16]; /* side slots, at the width's slot size; 16-aligned */
     char *segments[NACREI_SEGMENTS_MAX];            /* where addresses are not arithmetic */
@@ -54,6 +57,7 @@ typedef struct nacrei_table {
     uint64_t seed;
     uint32_t bucket_mask;
     uint32_t submap_bytes;
+    uint64_t submap_count; /* as of this launch, which saves a load; 0 in a capture: in control */
 } nacrei_table;
 
 /* The elements of a batch as a kernel takes them; see nacrei_batch and nacre_options. */

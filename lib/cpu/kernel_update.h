@@ -171,7 +171,9 @@ NACREI_KERNEL int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element, u
     unsigned char *slot = nacrei_cpu_walk_find(&walk, stored, key_bytes, value_bytes);
     if (slot != NULL) {
         nacrei_cpu_update_slot(run, element, walk.submap, slot, operation, key_bytes, value_bytes);
-        map->stash_keys -= operation == NACREI_ERASE && walk.submap == walk.stash;
+        if (operation == NACREI_ERASE && walk.submap == walk.stash) {
+            map->stash_keys--;
+        }
     } else if (!nacrei_cpu_inserts(operation)) {
         nacrei_cpu_tell(run->batch, element, NACRE_OUTCOME_MISSING);
     } else if (!nacrei_cpu_has_room(run)) {
@@ -182,7 +184,9 @@ NACREI_KERNEL int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element, u
     } else {
         uint64_t value = nacrei_cpu_inserted(run, element, operation, value_bytes);
         nacrei_slot_set(slot, stored, value, key_bytes, value_bytes);
-        map->stash_keys += nacrei_cpu_in_stash(&map->table, slot);
+        if (nacrei_cpu_in_stash(&map->table, slot)) {
+            map->stash_keys++;
+        }
     }
     nacrei_cpu_walk_end(&walk);
     return done;

@@ -33,6 +33,12 @@ typedef struct nacrei_cpu_run {
     uint64_t erased;
 } nacrei_cpu_run;
 
+/* Which element of the batch is at a position. */
+static inline uint64_t nacrei_run_element(const nacrei_cpu_run *run, uint64_t position)
+{
+    return run->base + (run->list != NULL ? run->list[position] : position);
+}
+
 /* Does positions begin .. end - 1; returns the position where it stopped, or end. */
 typedef uint64_t nacrei_cpu_kernel(nacrei_cpu_run *run, uint64_t begin, uint64_t end);
 

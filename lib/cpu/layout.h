@@ -121,6 +121,32 @@ NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t
     return NULL;
 }
 
+/* The slot of a pair of buckets that holds a key; NULL: none does. */
+NACREI_KERNEL unsigned char *nacrei_pair_match(unsigned char *pair, uint64_t stored,
+                                               uint32_t key_bytes, uint32_t value_bytes)
+{
+    unsigned char *slot = nacrei_bucket_match(pair, stored, key_bytes, value_bytes);
+    return slot != NULL ? slot
+                        : nacrei_bucket_match(pair + NACREI_BUCKET_BYTES, stored, key_bytes,
+                                              value_bytes);
+}
+
+/* The signature of a bucket as a hole in it tells; a full one tells nothing, which is: go on, all. */
+NACREI_KERNEL uint32_t nacrei_bucket_signature(const unsigned char *bucket, uint32_t key_bytes,
+                                               uint32_t value_bytes)
+{
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
+    uint32_t signature = NACREI_SIGNATURE_MASK;
+    for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
+        uint32_t here = (uint32_t)nacrei_hole_signature(bucket + at, key_bytes, value_bytes);
+        signature = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
+                            nacrei_empty_patterns(value_bytes)
+                        ? here
+                        : signature;
+    }
+    return signature;
+}
+
 /* The first empty slot of a bucket; NULL: it is full. */
 NACREI_KERNEL unsigned char *nacrei_bucket_hole(unsigned char *bucket, uint32_t key_bytes,
                                                 uint32_t value_bytes)

@@ -394,11 +394,11 @@ NACRE_CONTRACT_TEST(growth, deferred_map_waits_or_never_grows)
 NACRE_CONTRACT_TEST(growth, keys_of_one_submap_are_lost)
 {
     /* Goal: keys chosen against the hash make a map slow, not wrong: each is present or reported, and everything returns.
-       Method: 20,000 keys of 8 bytes whose submap bits are all equal, into maps with a memory limit of 16 MB. */
+       Method: 11,000 keys of 8 bytes whose submap bits are all equal, into maps with a memory limit of 16 MB. */
     if (t->key_bytes != 8) {
         return;
     }
-    uint64_t n = 20000;
+    uint64_t n = 11000;
     for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth++) {
         oracle o;
         oracle_init(&o);
@@ -419,7 +419,7 @@ NACRE_CONTRACT_TEST(growth, keys_of_one_submap_are_lost)
               nacre_status_name(b.status));
         test_batch_judge(t, map, &b, &o);
         test_batch_free(&b);
-        CHECK(t, o.size >= 4000, "only %llu keys found room", LL(o.size));
+        CHECK(t, o.size >= 3000, "only %llu keys found room, growth %u", LL(o.size), growth);
         test_compare(t, map, &o, 1000);
         test_do(t, map, &o, NACREI_ERASE, keys, NULL, n);
         test_compare(t, map, &o, 1000);
@@ -428,4 +428,111 @@ NACRE_CONTRACT_TEST(growth, keys_of_one_submap_are_lost)
         free(keys);
         free(values);
     }
+}
+
+/* One large random batch of any operation, masked every other time. */
+static void large_batch(test *t, nacre_map *map, oracle *o, uint64_t universe, uint64_t count, int turn)
+{
+    uint64_t *keys = test_host(t, count * 8);
+    uint8_t *take = test_host(t, count);
+    for (uint64_t i = 0; i < count; i++) {
+        keys[i] = test_key(t, test_random_below(&t->random, universe));
+        take[i] = test_random(&t->random) % 3 != 0;
+    }
+    uint64_t *values = test_values(t, keys, count);
+    const uint32_t operations[] = {NACREI_INSERT, NACREI_ERASE, NACREI_INSERT_OR_ASSIGN, NACREI_CONTAINS,
+                                   NACREI_INSERT_OR_APPLY, NACREI_FIND_OR_INSERT, NACREI_ASSIGN, NACREI_FIND};
+    test_batch b = test_batch_of(operations[turn % (t->value_bytes != 0 ? 8 : 4)], keys, values, count);
+    b.type = t->value_bytes == 4 ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+    b.take = turn % 2 == 0 ? take : NULL;
+    b.mask_kind = turn % 4 == 0 ? NACRE_MASK_BITS : NACRE_MASK_BYTES;
+    b.mask_offset = (uint64_t)turn;
+    test_batch_run(t, map, &b, o);
+    test_batch_free(&b);
+    free(keys);
+    free(values);
+    free(take);
+}
+
+NACRE_CONTRACT_TEST(growth, large_batch_on_many_submaps_goes_wrong)
+{
+    /* Goal: large batches on a table of more than 256 submaps, where the CPU gives threads submaps of their own and splits
+       several at once: nothing is lost, FIXED stays exact. Method: load_max 0.1, so that few keys make many submaps;
+       batches of 40,000 to 100,000 random elements of every operation, before, while and after the table grows. */
+    for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth++) {
+        nacre_map_config config = test_map_config(t);
+        config.load_max = 0.1;
+        nacre_map *map = test_map_create(t, &config);
+        nacre_map_info info = info_of(t, map);
+        uint64_t n = info.capacity_slots / info.submaps * 256 / 10 + 5000; /* keys of 256 submaps, and a few */
+        nacre_map_destroy(map);
+        config.growth = growth;
+        config.capacity_keys = growth == NACRE_GROWTH_FIXED ? n : n / 2;
+        map = test_map_create(t, &config);
+        oracle o;
+        oracle_init(&o);
+        o.capacity_keys = growth == NACRE_GROWTH_FIXED ? n : UINT64_MAX;
+        o.may_be_full = growth == NACRE_GROWTH_DEFERRED;
+        uint64_t universe = n + n / 4, *keys = test_keys(t, 0, universe);
+        uint64_t *values = test_values(t, keys, universe);
+        large_batch(t, map, &o, universe, 40000, 0);
+        for (uint64_t at = 0; at < universe; at += 100000) {
+            uint64_t left = universe - at;
+            test_do(t, map, &o, NACREI_INSERT, keys + at, values + at, left < 100000 ? left : 100000);
+        }
+        CHECK(t, growth != NACRE_GROWTH_FIXED || o.size == n, "%llu keys of %llu", LL(o.size), LL(n));
+        CHECK(t, growth != NACRE_GROWTH_WAIT || info_of(t, map).submaps > 256, "only %llu submaps",
+              LL(info_of(t, map).submaps));
+        for (int turn = 0; turn < 9; turn++) {
+            large_batch(t, map, &o, universe, 70000, turn);
+        }
+        OK(t, nacre_map_reserve(map, n + n / 2, &t->error, t->stream));
+        o.capacity_keys = growth == NACRE_GROWTH_FIXED ? n + n / 2 : UINT64_MAX;
+        large_batch(t, map, &o, 2 * n, 100000, 0);
+        test_compare(t, map, &o, 10000);
+        nacre_map_destroy(map);
+        oracle_free(&o);
+        free(keys);
+        free(values);
+    }
+}
+
+NACRE_CONTRACT_TEST(growth, crowded_submap_spoils_its_neighbours)
+{
+    /* Goal: keys that crowd a few submaps of a large table beyond their slots, in one large batch with others, are
+       present or reported, and the others present. Method: 8-byte keys; 9,000 to each of two submaps among 40,000 random
+       ones, into a FIXED map; erase and insert again. */
+    if (t->key_bytes != 8) {
+        return;
+    }
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_FIXED;
+    config.load_max = 0.1;
+    config.capacity_keys = 300000;
+    nacre_map *map = test_map_create(t, &config);
+    oracle o;
+    oracle_init(&o);
+    o.may_be_full = true;
+    uint64_t n = 58000, *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+    for (uint64_t i = 0; i < 18000; i++) {
+        uint64_t fields = test_random(&t->random) & 0xFFFFFF, submap = i % 2 == 0 ? 5 : 100;
+        keys[i * 3] = test_hash_inverse(submap << NACREI_HASH_SUBMAP_SHIFT | fields, config.seed);
+    }
+    for (int round = 0; round < 2; round++) {
+        test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+        uint64_t absent = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            absent += (i >= 54000 || i % 3 != 0) && !oracle_has(&o, keys[i]);
+        }
+        CHECK(t, absent < 1500, "%llu keys of other submaps are absent", LL(absent));
+        test_do(t, map, &o, t->value_bytes != 0 ? NACREI_FIND : NACREI_CONTAINS, keys, NULL, n);
+        test_compare(t, map, &o, 1000);
+        test_do(t, map, &o, NACREI_ERASE, keys, NULL, round == 0 ? n / 2 : n);
+        test_compare(t, map, &o, 1000);
+    }
+    CHECK(t, o.size == 0, "%llu keys are left", LL(o.size));
+    nacre_map_destroy(map);
+    oracle_free(&o);
+    free(keys);
+    free(values);
 }

@@ -46,7 +46,9 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, reduction_is_wrong_or_skips_equal_ke
             uint64_t keys[N], values[N];
             for (int round = 0; round < 3; round++) {
                 for (int i = 0; i < N; i++) {
-                    keys[i] = test_key(t, test_random_below(&t->random, 100 + 100 * (uint64_t)round));
+                    uint64_t universe = 100 + 100 * (uint64_t)round;
+                    keys[i] = test_key(t, i < 300 ? (uint64_t)i % universe
+                                                  : test_random_below(&t->random, universe));
                     values[i] = number(t, type);
                 }
                 test_batch b = test_batch_of(NACREI_INSERT_OR_APPLY, keys, values, N);

@@ -151,7 +151,7 @@ NACRE_CONTRACT_TEST(differential, map_differs_from_the_oracle)
 {
     /* Goal: no sequence of operations makes the map differ from the oracle. Method: see above; the judge checks every
        batch, every 25th step the whole map is compared. */
-    uint64_t steps = test_setting("NACRE_TEST_STEPS", 100);
+    uint64_t steps = test_setting("NACRE_TEST_STEPS", 500);
     printf("differential %s (%u,%u): NACRE_TEST_SEED=%llu NACRE_TEST_STEPS=%llu\n", t->backend_name, t->key_bytes,
            t->value_bytes, LL(test_setting("NACRE_TEST_SEED", 1)), LL(steps));
     fflush(stdout);

@@ -50,7 +50,7 @@ compare() {
     fi
 }
 
-# refuse NAME STATUS MESSAGE ARGUMENT...: it ends with the status and the message, and prints no table.
+# refuse NAME STATUS MESSAGE ARGUMENT...: it ends so, and prints no table.
 refuse() {
     name=$1
     status=$2
@@ -72,7 +72,11 @@ printf '123 456\n\n--\n' >in/no_word
 printf 'one two\nTwo three' >in/no_newline
 printf 'edge' >in/one_word
 printf 'Na\303\257ve\0caf\303\251 \377\376word\0word\r\nWORD_word' >in/bytes
-awk 'BEGIN { for (i = 0; i < 18; i++) s = s (i ? s : "abcdefghijklm"); printf "x %s y", s }' >in/giant_word
+awk 'BEGIN {
+    word = "abcdefghijklm"
+    for (i = 0; i < 17; i++) word = word word
+    printf "x %s y", word
+}' >in/giant_word
 
 # Three million words of random length: batches and read blocks end within words.
 awk 'BEGIN {
@@ -103,7 +107,8 @@ ln -s a folder/g
 ln -s sub folder/h
 
 # What the default is, said again.
-for name in CHANGELOG.md CMakeLists.txt LICENSE README.md bench cmake device examples include lib test; do
+for name in CHANGELOG.md CMakeLists.txt LICENSE README.md \
+    bench cmake device examples include lib test; do
     echo "$repository/$name"
 done >default_names
 [ ! -d $licences ] || echo $licences >>default_names
@@ -135,13 +140,15 @@ for device in $devices; do
         compare "$input" expected_$input --top 0 in/$input
     done
     compare "ties cut by the alphabet" expected_many_words_1000 --top 1000 in/many_words
-    compare "more asked for than there is" expected_no_newline --top 18446744073709551615 in/no_newline
+    compare "more asked for than there is" expected_no_newline \
+        --top 18446744073709551615 in/no_newline
     compare "three files, a word does not go on in the next" expected_together \
         --top 0 in/one_word in/one_word in/no_newline
     compare "a folder" expected_folder --top 0 folder
     compare "standard input" expected_many_words --top 0 - <in/many_words
     compare "standard input, empty" expected_nothing - </dev/null
-    compare "standard input among files" expected_together --top 0 in/one_word - in/one_word <in/no_newline
+    compare "standard input among files" expected_together \
+        --top 0 in/one_word - in/one_word <in/no_newline
     mkfifo pipe
     cat in/many_words >pipe &
     compare "a pipe" expected_many_words --top 0 pipe

@@ -128,6 +128,8 @@ static void own_map(worker *w)
     nacre_error_init(&error, sizeof error);
     nacre_map_config_init(&config, sizeof config);
     config.value_bytes = w->number % 2 != 0 ? 4 : 8;
+    config.load_max = w->number % 4 < 2 ? 0.1 : 0.92; /* at 0.1 there are enough submaps to share out */
+    config.capacity_keys = w->number % 4 < 2 ? 110000 : 0;
     config.error = &error;
     OK(nacre_map_create(w->device, &config, &map));
     uint64_t *keys = malloc(LARGE * 8);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CPU backend against boost::unordered_flat_map: keys and values of 8 bytes, insertion into an empty
+ * map that grows, then lookups of every key and of as many that are not there.
+ *
+ *     cpu_duel [millions of keys, default 10] [repetitions, default 3]
+ *
+ * All take part in each repetition, so that a disturbance of the machine meets all alike; medians are
+ * told. Every answer is checked.
+ */
+#include "cpu_duel.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nacre/nacre.h>
+
+/* What a program gives to nacre at a time. */
+#define BATCH ((uint64_t)1 << 20)
+
+#define REPETITIONS_MAX 15
+
+/* A bijection of 64 bits: keys without a pattern, all different. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* A bijection of 0 .. count - 1: of the next power of two, repeated until the number is in range. */
+static uint64_t shuffled(uint64_t x, uint64_t count)
+{
+    uint32_t bits = 1;
+    while ((uint64_t)1 << bits < count) {
+        bits++;
+    }
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    do {
+        x = (x * 0x9E3779B97F4A7C15u + 0x632BE5AB) & mask;
+        x ^= x >> (bits / 2 + 1);
+        x = x * 0xD6E8FEB86659FD93u & mask;
+        x ^= x >> (bits / 2 + 1);
+    } while (x >= count);
+    return x;
+}
+
+static uint64_t *array(uint64_t count)
+{
+    uint64_t *numbers = malloc(count * sizeof *numbers);
+    if (numbers == NULL) {
+        fprintf(stderr, "cpu_duel: no memory for %" PRIu64 " numbers\n", count);
+        exit(1);
+    }
+    return numbers;
+}
+
+static duel_workload make_workload(uint64_t count)
+{
+    uint64_t *keys = array(count), *values = array(count), *hits = array(count),
+             *misses = array(count);
+    duel_workload workload = {count, keys, values, hits, misses, 0, array(count)};
+    for (uint64_t i = 0; i < count; i++) {
+        keys[i] = mix(i + 1);
+        values[i] = mix(~i);
+        hits[i] = mix(shuffled(i, count) + 1);
+        misses[i] = mix(count + i + 1);
+        workload.value_sum += values[i];
+        workload.out[i] = 0;
+    }
+    return workload;
+}
+
+static void must(nacre_status status, const nacre_error *error)
+{
+    if (status != NACRE_OK) {
+        fprintf(stderr, "cpu_duel: %s\n", error->message);
+        exit(1);
+    }
+}
+
+/* Each key has its own value: their order is known. */
+static int values_right(const duel_workload *workload)
+{
+    for (uint64_t i = 0; i < workload->count; i++) {
+        uint64_t number = shuffled(i, workload->count);
+        if (workload->out[i] != workload->values[number]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static double find_all(nacre_map *map, const duel_workload *workload, const uint64_t *keys,
+                       const nacre_options *options)
+{
+    double start = duel_now();
+    for (uint64_t at = 0; at < workload->count; at += BATCH) {
+        uint64_t left = workload->count - at, count = left < BATCH ? left : BATCH;
+        must(nacre_map_find(map, keys + at, count, workload->out + at, options, NULL),
+             options->error);
+    }
+    return duel_now() - start;
+}
+
+static duel_times duel_nacre(const duel_workload *workload, nacre_device *device)
+{
+    duel_times times = {0};
+    nacre_error error;
+    nacre_map_config config;
+    nacre_map_info info;
+    nacre_options options;
+    nacre_map *map;
+    uint64_t absent = 0;
+    nacre_error_init(&error, sizeof error);
+    nacre_map_config_init(&config, sizeof config);
+    nacre_map_info_init(&info, sizeof info);
+    nacre_options_init(&options, sizeof options);
+    config.error = options.error = &error;
+    must(nacre_map_create(device, &config, &map), &error);
+
+    double start = duel_now();
+    for (uint64_t at = 0; at < workload->count; at += BATCH) {
+        uint64_t left = workload->count - at, count = left < BATCH ? left : BATCH;
+        must(nacre_map_insert(map, workload->keys + at, workload->values + at, count, &options,
+                              NULL),
+             &error);
+    }
+    times.insert = duel_now() - start;
+
+    times.hit = find_all(map, workload, workload->hits, &options);
+    times.correct = values_right(workload);
+    options.missing_value = &absent;
+    times.miss = find_all(map, workload, workload->misses, &options);
+    for (uint64_t i = 0; i < workload->count; i++) {
+        times.correct &= workload->out[i] == absent;
+    }
+    must(nacre_map_info_get(map, &info, &error), &error);
+    times.load = info.load;
+    times.correct &= info.size_last_known == workload->count;
+    nacre_map_destroy(map);
+    return times;
+}
+
+static nacre_device *open_device(uint32_t threads)
+{
+    nacre_error error;
+    nacre_device_config config;
+    nacre_device *device;
+    nacre_error_init(&error, sizeof error);
+    nacre_device_config_init(&config, sizeof config);
+    config.backend = NACRE_BACKEND_CPU;
+    config.threads = threads;
+    config.error = &error;
+    must(nacre_device_open(&config, &device), &error);
+    return device;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double difference = *(const double *)a - *(const double *)b;
+    return (difference > 0) - (difference < 0);
+}
+
+static double median(const duel_times *times, int count, size_t field)
+{
+    double values[REPETITIONS_MAX];
+    for (int i = 0; i < count; i++) {
+        memcpy(&values[i], (const char *)&times[i] + field, sizeof values[i]);
+    }
+    qsort(values, (size_t)count, sizeof values[0], by_value);
+    return values[count / 2];
+}
+
+/* One who takes part. */
+typedef struct contender {
+    char name[64];
+    nacre_device *device; /* NULL: boost */
+    duel_times times[REPETITIONS_MAX];
+    duel_times median;
+} contender;
+
+static void tell(const contender *contender, const duel_times *base, uint64_t count)
+{
+    const duel_times *times = &contender->median;
+    double millions = (double)count / 1e6;
+    printf("%-28s %6.1f M/s %5.2f x   %6.1f M/s %5.2f x   %6.1f M/s %5.2f x   %4.2f\n",
+           contender->name, millions / times->insert, base->insert / times->insert,
+           millions / times->hit, base->hit / times->hit, millions / times->miss,
+           base->miss / times->miss, times->load);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t count = (uint64_t)((argc > 1 ? atof(argv[1]) : 10.0) * 1e6);
+    int repetitions = argc > 2 ? atoi(argv[2]) : 3, contenders = 0, wrong = 0;
+    if (count < 1000 || repetitions < 1 || repetitions > REPETITIONS_MAX) {
+        fprintf(stderr, "usage: cpu_duel [millions of keys] [repetitions, 1 to %d]\n",
+                REPETITIONS_MAX);
+        return 1;
+    }
+    static contender all[3];
+#ifdef NACRE_DUEL_NO_BOOST
+    printf("SKIPPED: boost::unordered_flat_map: %s\n", NACRE_DUEL_NO_BOOST);
+#else
+    snprintf(all[contenders++].name, sizeof all[0].name, "boost::unordered_flat_map");
+#endif
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        contender *nacre = &all[contenders++];
+        char text[128];
+        nacre->device = open_device(threads % 2); /* 0: as many as there are */
+        must(nacre_device_describe(nacre->device, NULL, NULL, text, sizeof text), NULL);
+        text[strcspn(text, ";")] = 0;
+        snprintf(nacre->name, sizeof nacre->name, "nacre, %.48s", text);
+    }
+
+    duel_workload workload = make_workload(count);
+    for (int repetition = 0; repetition < repetitions; repetition++) {
+        for (int i = 0; i < contenders; i++) {
+            duel_times *times = &all[i].times[repetition];
+#ifndef NACRE_DUEL_NO_BOOST
+            *times = all[i].device == NULL ? duel_boost(&workload)
+                                           : duel_nacre(&workload, all[i].device);
+#else
+            *times = duel_nacre(&workload, all[i].device);
+#endif
+            wrong |= !times->correct;
+        }
+    }
+    printf("%" PRIu64 " keys of 8 bytes, values of 8; medians of %d; ratios to the first line\n",
+           count, repetitions);
+    printf("%-28s %18s   %18s   %18s   %4s\n", "", "insert, growing", "find, hits", "find, misses",
+           "load");
+    for (int i = 0; i < contenders; i++) {
+        duel_times *times = all[i].times, *result = &all[i].median;
+        result->insert = median(times, repetitions, offsetof(duel_times, insert));
+        result->hit = median(times, repetitions, offsetof(duel_times, hit));
+        result->miss = median(times, repetitions, offsetof(duel_times, miss));
+        result->load = times[0].load;
+        tell(&all[i], &all[0].median, count);
+        nacre_device_close(all[i].device);
+    }
+    printf("%s\n", wrong ? "WRONG ANSWERS" : "all answers right");
+    return wrong;
+}
