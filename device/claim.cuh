@@ -10,7 +10,7 @@
  *
  * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken for good when
  * the key is published, and given back when the key turns out to be there already; a thread without a ticket
- * waits while others are undecided, and reports FULL only when the map holds as many keys as it may.
+ * walks again while others are undecided, and reports FULL only when the map holds as many keys as it may.
  */
 #ifndef NACRE_DEVICE_CLAIM_CUH
 #define NACRE_DEVICE_CLAIM_CUH
@@ -18,37 +18,45 @@
 #include "device/table.cuh"
 #include "nacre/types.h"
 
+enum nacrei_ticket { NACREI_TICKET_TAKEN, NACREI_TICKET_NONE_NOW, NACREI_TICKET_NONE_EVER };
+
 /*
- * A ticket for one new key, or false: the map holds as many keys as it may. The lanes of a warp that come here
- * together take theirs by one atomic: one for each thread would hold a batch up at its single address.
+ * Tries to take a ticket for one new key; never waits, because lanes of one warp may wait for each other's. The
+ * lanes that come here together take theirs by one atomic: one for each thread would hold a batch up at its single
+ * address.
  */
-static __device__ __noinline__ bool nacrei_take_ticket(nacrei_control *control)
+static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *control)
 {
     unsigned long long *taken = (unsigned long long *)&control->taken;
     const uint64_t capacity = control->capacity_keys;
-    for (;;) {
-        /* Keys only grow in number during an insertion: once full, full for the whole batch. */
-        if (nacrei_load_relaxed(&control->size) >= capacity) {
-            return false;
-        }
-        const uint32_t together = __activemask();
-        const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
-        uint64_t first = 0;
-        if (rank == 0) {
-            /* Relaxed sums: what is too much goes back at once. */
-            const uint32_t wanted = __popc(together);
-            first = atomicAdd(taken, (unsigned long long)wanted);
-            const uint64_t granted = first < capacity ? capacity - first : 0;
-            if (granted < wanted) {
-                atomicAdd(taken, granted - (unsigned long long)wanted);
-            }
-        }
-        first = __shfl_sync(together, first, __ffs(together) - 1);
-        if (first + rank < capacity) {
-            return true;
-        }
-        __nanosleep(100); /* somebody holds a ticket undecided, and never waits for us */
+    /* Keys only grow in number during an insertion: once full, full for the whole batch. */
+    if (nacrei_load_relaxed(&control->size) >= capacity) {
+        return NACREI_TICKET_NONE_EVER;
     }
+    if (nacrei_load_relaxed(&control->taken) >= capacity) {
+        __nanosleep(200); /* somebody holds a ticket undecided */
+        return NACREI_TICKET_NONE_NOW;
+    }
+    const uint32_t together = __activemask();
+    const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
+    uint64_t first = 0;
+    if (rank == 0) {
+        /* Relaxed sums: what is too much goes back at once. */
+        const uint32_t wanted = __popc(together);
+        first = atomicAdd(taken, (unsigned long long)wanted);
+        const uint64_t granted = first < capacity ? capacity - first : 0;
+        if (granted < wanted) {
+            atomicAdd(taken, granted - (unsigned long long)wanted);
+        }
+    }
+    first = __shfl_sync(together, first, __ffs(together) - 1);
+    return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
+}
+
+/* Not needed after all. At once, inside the loop that took it: other lanes of the warp may be waiting for it. */
+static __device__ __forceinline__ void nacrei_give_ticket_back(nacrei_control *control)
+{
+    atomicAdd((unsigned long long *)&control->taken, ~0ull);
 }
 
 /* Adds 1 for each lane that comes here together. Relaxed. */
@@ -155,12 +163,17 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         result.slot = walk.slot;
         result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
         if (walk.found || walk.address == nullptr || refused) {
-            break;
+            if (Metered && ticket) {
+                nacrei_give_ticket_back(table.control);
+            }
+            return result;
         }
         if (Metered && !ticket) {
-            ticket = nacrei_take_ticket(table.control);
+            const nacrei_ticket answer = nacrei_take_ticket(table.control);
+            ticket = answer == NACREI_TICKET_TAKEN;
             if (!ticket) {
-                refused = true; /* walk once more: the last ticket may have gone to an equal key */
+                /* Walk once more: the last ticket may have gone, or be going, to an equal key. */
+                refused = answer == NACREI_TICKET_NONE_EVER;
                 __threadfence(); /* pairs with the fence before that key was counted */
                 continue;
             }
@@ -176,15 +189,14 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
             return result;
         }
         if (Width::key_of(was) == stored) {
+            if (Metered) {
+                nacrei_give_ticket_back(table.control);
+            }
             result.slot = was;
             result.outcome = NACRE_OUTCOME_FOUND;
-            break;
+            return result;
         }
     }
-    if (Metered && ticket) { /* not needed after all */
-        atomicAdd((unsigned long long *)&table.control->taken, ~0ull);
-    }
-    return result;
 }
 
 #endif

@@ -339,7 +339,7 @@ void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
     pthread_mutex_lock(&map->lock);
     nacrei_map_retire(map);
     info->capacity_keys = map->capacity_keys;
-    info->capacity_slots = (map->submap_count + 1) * map->submap_slots;
+    info->capacity_slots = map->submap_count * map->submap_slots;
     info->submaps = map->submap_count;
     info->memory_bytes = map->memory_bytes;
     info->memory_peak_bytes = map->memory_peak_bytes;
@@ -347,7 +347,7 @@ void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
                                 ? map->pinned->hints.size
                                 : map->size_finished;
     info->growths = map->growths;
-    info->load = (double)info->size_last_known / (double)(map->submap_count * map->submap_slots);
+    info->load = (double)info->size_last_known / (double)info->capacity_slots;
     pthread_mutex_unlock(&map->lock);
     info->faults = nacrei_cuda_map_faults(head, 0);
 }

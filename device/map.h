@@ -128,8 +128,8 @@ nacre_status nacrei_map_settle(nacrei_map_call *self);
 nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size);
 
 /*
- * Grows to room for `keys` keys at least, on the stream, without waiting. *refused: memory was; the map is as it was,
- * and the status OK, because it may have room for what is needed.
+ * Grows to room for `keys` keys, or as far as there is memory, on the stream, without waiting. *refused: there was none
+ * at all; the map is as it was, and the status OK, because it may have room for what is needed.
  */
 nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused);
 

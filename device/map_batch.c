@@ -263,7 +263,7 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
 {
     nacrei_cuda_map *map = self->map;
     nacre_status status;
-    uint64_t missing, different;
+    uint64_t missing = 0, different = 0;
     uint32_t refused = 0;
     NACREI_TRY(probe(self, chunk, &missing, &different));
     if (different > room_of(map)) {

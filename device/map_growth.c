@@ -79,7 +79,14 @@ nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *ref
         *refused = 1;
         return NACRE_OK;
     }
-    return grow_to(self, submaps, refused);
+    /* Where there is no memory for all of it there may be for a part. */
+    for (;;) {
+        nacre_status status = grow_to(self, submaps, refused);
+        if (status != NACRE_OK || !*refused || submaps == map->submap_count + 1) {
+            return status;
+        }
+        submaps = map->submap_count + (submaps - map->submap_count) / 2;
+    }
 }
 
 nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error *error,

@@ -111,7 +111,7 @@ struct nacrei_backend {
     void (*map_destroy)(nacre_map *); /* the front gives up the device's reference afterwards */
     nacre_status (*map_clear)(nacre_map *, nacre_error *, nacre_stream);
     nacre_status (*map_reserve)(nacre_map *, uint64_t keys, nacre_error *, nacre_stream);
-    void (*map_info)(nacre_map *, nacre_map_info *);
+    void (*map_info)(nacre_map *, nacre_map_info *); /* but widths and growth, which the front knows */
     nacre_status (*map_size)(nacre_map *, uint64_t *, nacre_error *, nacre_stream);
     nacre_status (*map_size_async)(nacre_map *, uint64_t *, nacre_error *, nacre_stream);
     uint32_t (*map_faults)(nacre_map *, uint32_t clear);

@@ -123,6 +123,9 @@ nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *info, nacr
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_host(&call, "info", info, 8));
     NACREI_TRY(nacrei_struct_read(&call, "nacre_map_info", info, &filled, sizeof filled, NULL));
+    filled.key_bytes = call.map->config.key_bytes;
+    filled.value_bytes = call.map->config.value_bytes;
+    filled.growth = call.map->config.growth;
     call.device->backend->map_info(call.map, &filled);
     nacrei_struct_write(info, &filled, sizeof filled);
     return NACRE_OK;

@@ -108,17 +108,22 @@ NACREI_KERNEL void nacrei_slot_empty(unsigned char *slot, uint32_t signature, ui
     }
 }
 
-/* The slot of a bucket that holds a key; NULL: none does. */
+/*
+ * The slot of a bucket that holds a key; NULL: none does. Which slot it is nobody can predict, so that is
+ * computed and not branched on.
+ */
 NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t stored,
                                                  uint32_t key_bytes, uint32_t value_bytes)
 {
-    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), matches = 0;
     for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        if (nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored) {
-            return bucket + at;
-        }
+        uint32_t equal = nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored;
+        matches |= equal << at / slot_bytes;
     }
-    return NULL;
+    if (matches == 0) {
+        return NULL;
+    }
+    return bucket + (uint32_t)__builtin_ctz(matches) * slot_bytes;
 }
 
 /* The slot of a pair of buckets that holds a key; NULL: none does. */

@@ -201,9 +201,6 @@ void nacrei_cpu_map_info(nacre_map *base, nacre_map_info *info)
     pthread_mutex_lock(&map->shown_lock);
     nacrei_cpu_shown shown = map->shown;
     pthread_mutex_unlock(&map->shown_lock);
-    info->key_bytes = map->head.config.key_bytes;
-    info->value_bytes = map->head.config.value_bytes;
-    info->growth = map->head.config.growth;
     info->capacity_keys = shown.capacity_keys;
     info->capacity_slots = shown.submap_count * nacrei_cpu_submap_slots(&map->head.config);
     info->submaps = shown.submap_count;

@@ -336,11 +336,15 @@ static void insert_until_refused(test *t, nacre_map *map, oracle *o, uint64_t li
 NACRE_CONTRACT_TEST(growth, memory_limit_is_passed_or_loses_keys)
 {
     /* Goal: a map never holds more than memory_limit_bytes; what finds no room then is FULL, the call says OUT_OF_MEMORY,
-       the fault bits say so, nothing is lost, and room made by erasing is used. Method: limits of 1, 2.5 and 4 MB. */
-    for (uint64_t limit = 1000000; limit <= 4000000; limit += 1500000) {
+       the fault bits say so, nothing is lost, and room made by erasing is used. Method: limits of 0.5, 2 and 3.5 MB
+       beyond what an empty map holds. */
+    for (uint64_t beyond = 500000; beyond <= 3500000; beyond += 1500000) {
         oracle o;
         oracle_init(&o);
         nacre_map_config config = test_map_config(t);
+        uint64_t limit = 0;
+        OK(t, nacre_map_estimate(t->device, &config, 0, &limit));
+        limit += beyond;
         config.memory_limit_bytes = limit;
         nacre_map *map = test_map_create(t, &config);
         insert_until_refused(t, map, &o, limit);
