@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA map against the limits of the memory, measured in the same run: copy bandwidth C, random 32-byte reads G and
- * random 64-bit compare-and-swaps A over a table of the same size. Keys are an invertible mix of a counter; lookups
- * come in an order that has nothing to do with slots or with insertion. Medians of CUDA-event times after a warm-up.
- * A case whose answers are wrong ends the program with 1.
+ * The CUDA map against the limits of the memory, measured in the same run: copy bandwidth C, random
+ * 32-byte reads G and random 64-bit compare-and-swaps A over a table of the same size. Keys are an
+ * invertible mix of a counter; lookups come in an order that has nothing to do with slots or with
+ * insertion. Medians of CUDA-event times after a warm-up. A case whose answers are wrong ends the
+ * program with 1.
  */
 #include <algorithm>
 #include <chrono>
@@ -22,24 +23,24 @@ typedef unsigned long long u64;
 
 static bool wrong;
 
-#define CUDA(expression)                                                                           \
-    do {                                                                                           \
-        cudaError_t result = (expression);                                                         \
-        if (result != cudaSuccess) {                                                               \
-            fprintf(stderr, "%s: %s\n", #expression, cudaGetErrorString(result));                  \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define CUDA(expression)                                                          \
+    do {                                                                          \
+        cudaError_t result = (expression);                                        \
+        if (result != cudaSuccess) {                                              \
+            fprintf(stderr, "%s: %s\n", #expression, cudaGetErrorString(result)); \
+            exit(1);                                                              \
+        }                                                                         \
     } while (0)
 
 static nacre_error failure;
-#define NACRE(expression)                                                                          \
-    do {                                                                                           \
-        nacre_status status = (expression);                                                        \
-        if (status != NACRE_OK) {                                                                  \
-            fprintf(stderr, "%s: %s %s\n", #expression, nacre_status_name(status),                 \
-                    failure.message);                                                              \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define NACRE(expression)                                                          \
+    do {                                                                           \
+        nacre_status status = (expression);                                        \
+        if (status != NACRE_OK) {                                                  \
+            fprintf(stderr, "%s: %s %s\n", #expression, nacre_status_name(status), \
+                    failure.message);                                              \
+            exit(1);                                                               \
+        }                                                                          \
     } while (0)
 
 /* Bijections of 64 bits; the keys' differs from the library's hash. */
@@ -52,15 +53,19 @@ static __host__ __device__ u64 mix(u64 x)
     return x ^ x >> 33;
 }
 
-static __host__ __device__ u64 value_of(u64 key)
+static __device__ u64 value_of(u64 key)
 {
     return mix(key + 1);
 }
 
-#define FOR_EACH(i, n)                                                                             \
-    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < (n); i += (u64)gridDim.x * blockDim.x)
+#define FOR_EACH(i, n)                                                \
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < (n); \
+         i += (u64)gridDim.x * blockDim.x)
 
-/* keys[i] = key number first + (i * stride mod n): stride 1 for insertion, a large odd one for lookups. */
+/*
+ * keys[i] = key number first + (i * stride mod n): stride 1 for insertion, a large odd one for
+ * lookups.
+ */
 __global__ void make_keys(u64 *keys, u64 *values, u64 n, u64 first, u64 stride)
 {
     FOR_EACH(i, n)
@@ -81,7 +86,8 @@ __global__ void make_repeated(u64 *keys, u64 n, u64 distinct)
     }
 }
 
-__global__ void count_wrong(const u64 *keys, const u64 *values, u64 n, u64 missing, u64 *wrong_count)
+__global__ void count_wrong(const u64 *keys, const u64 *values, u64 n, u64 missing,
+                            u64 *wrong_count)
 {
     FOR_EACH(i, n)
     {
@@ -213,9 +219,9 @@ static void measure_limits(u64 slots, u64 n)
         random_reads<<<grid(n), threads, 0, stream>>>((ulonglong2 *)table, slots / 2, keys, out, n);
     });
     limit_g = (double)n / ms / 1e6;
-    ms = median(5, [&] { CUDA(cudaMemsetAsync(table, 0, slots * 16, stream)); }, [&] {
-        random_swaps<<<grid(n), threads, 0, stream>>>((u64 *)table, slots, keys, n);
-    });
+    ms = median(
+        5, [&] { CUDA(cudaMemsetAsync(table, 0, slots * 16, stream)); },
+        [&] { random_swaps<<<grid(n), threads, 0, stream>>>((u64 *)table, slots, keys, n); });
     limit_a = (double)n / ms / 1e6;
     printf("limits over %.2f GB: C %.0f GB/s, G %.2f G/s, A %.2f G/s\n", (double)slots * 16 / 1e9,
            limit_c, limit_g, limit_a);
@@ -234,16 +240,13 @@ static void measure_finds(nacre_map *map, u64 n, double hit_target, double miss_
     nacre_map_statistics statistics;
     nacre_map_statistics_init(&statistics, sizeof statistics);
     NACRE(nacre_map_statistics_get(map, &statistics, &failure, stream));
-    float ms = median(5, nothing, [&] {
-        NACRE(nacre_map_find(map, lookups, n, out, &options, stream));
-    });
+    float ms =
+        median(5, nothing, [&] { NACRE(nacre_map_find(map, lookups, n, out, &options, stream)); });
     check_values(lookups, n, 0, "hits");
     snprintf(name, sizeof name, "find hit %s (%.2f buckets)", when,
              statistics.probe_length_mean_hit);
     line(name, (double)n / ms / 1e6, limit_g, "G", hit_target);
-    ms = median(5, nothing, [&] {
-        NACRE(nacre_map_find(map, misses, n, out, &options, stream));
-    });
+    ms = median(5, nothing, [&] { NACRE(nacre_map_find(map, misses, n, out, &options, stream)); });
     check_values(misses, n, missing, "misses");
     snprintf(name, sizeof name, "find miss %s (%.2f buckets)", when,
              statistics.probe_length_mean_missing);
@@ -259,17 +262,22 @@ static void measure_load(u64 slots, double load, const double targets[5])
     make_keys<<<4096, threads, 0, stream>>>(misses, nullptr, n, 1ull << 40, 1);
     nacre_map *map = make_map((u64)((double)slots * 0.93), NACRE_GROWTH_FIXED, 0.94);
     printf("-- load %.2f, %llu keys\n", load, n);
-    float ms = median(3, [&] { NACRE(nacre_map_clear(map, &failure, stream)); }, [&] {
-        NACRE(nacre_map_insert(map, keys, values, n, nullptr, stream));
-    });
+    float ms = median(
+        3, [&] { NACRE(nacre_map_clear(map, &failure, stream)); },
+        [&] { NACRE(nacre_map_insert(map, keys, values, n, nullptr, stream)); });
     snprintf(name, sizeof name, "insert reserved, load %.2f", load);
     line(name, (double)n / ms / 1e6, limit_a, "A", targets[2]);
     snprintf(name, sizeof name, "load %.2f", load);
     measure_finds(map, n, targets[0], targets[1], name);
+    NACRE(nacre_map_maintain(map, &failure, stream));
+    ms = median(3, nothing, [&] { NACRE(nacre_map_maintain(map, &failure, stream)); });
+    printf("%-44s %8.3f ms   %5.2f of C\n", "maintain all", ms,
+           (double)slots * 32 / ms / 1e6 / limit_c);
+    snprintf(name, sizeof name, "maintained, load %.2f", load);
+    measure_finds(map, n, targets[0], targets[1], name);
     uint64_t *needed = (uint64_t *)counter;
-    ms = median(5, nothing, [&] {
-        NACRE(nacre_map_retrieve(map, misses, out, n, needed, nullptr, stream));
-    });
+    ms = median(5, nothing,
+                [&] { NACRE(nacre_map_retrieve(map, misses, out, n, needed, nullptr, stream)); });
     u64 size;
     CUDA(cudaMemcpy(&size, counter, 8, cudaMemcpyDeviceToHost));
     wrong |= size != n;
@@ -277,12 +285,13 @@ static void measure_load(u64 slots, double load, const double targets[5])
     printf("%-44s %8.3f ms   %5.2f of C  target %.2f %s\n", "retrieve all", ms,
            bytes / ms / 1e6 / limit_c, targets[4],
            bytes / ms / 1e6 / limit_c >= targets[4] ? "met" : "NOT MET");
-    ms = median(3,
-                [&] {
-                    NACRE(nacre_map_clear(map, &failure, stream));
-                    NACRE(nacre_map_insert(map, keys, values, n, nullptr, stream));
-                },
-                [&] { NACRE(nacre_map_erase(map, lookups, n, nullptr, stream)); });
+    ms = median(
+        3,
+        [&] {
+            NACRE(nacre_map_clear(map, &failure, stream));
+            NACRE(nacre_map_insert(map, keys, values, n, nullptr, stream));
+        },
+        [&] { NACRE(nacre_map_erase(map, lookups, n, nullptr, stream)); });
     snprintf(name, sizeof name, "erase all, load %.2f", load);
     line(name, (double)n / ms / 1e6, limit_a, "A", targets[3]);
     NACRE(nacre_map_check(map, &failure, stream));
@@ -314,11 +323,41 @@ static void measure_growth(u64 n, u64 batch, double target)
     char name[96];
     snprintf(name, sizeof name, "grow from 1 M slots, batches of %.1f M", (double)batch / 1e6);
     line(name, (double)n / total / 1e9, limit_a, "A", target);
-    printf("    median batch %.3f ms, longest %.3f ms (%.1f x), load %.2f, memory peak/now %.2f, %llu growths\n",
-           times[times.size() / 2], times.back(), times.back() / times[times.size() / 2],
-           info.load, (double)info.memory_peak_bytes / (double)info.memory_bytes,
-           (u64)info.growths);
+    printf(
+        "    median batch %.3f ms, longest %.3f ms (%.1f x), load %.2f, memory peak/now %.2f, %llu growths\n",
+        times[times.size() / 2], times.back(), times.back() / times[times.size() / 2], info.load,
+        (double)info.memory_peak_bytes / (double)info.memory_bytes, (u64)info.growths);
     measure_finds(map, n, 0, 0, "after growth");
+    NACRE(nacre_map_check(map, &failure, stream));
+    nacre_map_destroy(map);
+}
+
+/* Rounds of erasing a tenth and inserting as many new keys, maintenance included. */
+static void measure_churn(u64 slots, double load, int rounds)
+{
+    const u64 n = (u64)((double)slots * load), tenth = n / 10;
+    nacre_map *map = make_map((u64)((double)slots * 0.93), NACRE_GROWTH_FIXED, 0.94);
+    make_keys<<<4096, threads, 0, stream>>>(keys, values, n, 0, 1);
+    make_keys<<<4096, threads, 0, stream>>>(lookups, nullptr, n, 0, 6180339887498948483ull % n | 1);
+    make_keys<<<4096, threads, 0, stream>>>(misses, nullptr, n, 1ull << 40, 1);
+    NACRE(nacre_map_insert(map, keys, values, n, nullptr, stream));
+    printf("-- churn, load %.2f, %d rounds\n", load, rounds);
+    measure_finds(map, n, 0, 0, "before churn");
+    double total = 0;
+    u64 next = n;
+    for (int round = 0; round < rounds; round++) {
+        u64 *part = keys + (u64)(round % 10) * tenth;
+        CUDA(cudaStreamSynchronize(stream));
+        total += once([&] { NACRE(nacre_map_erase(map, part, tenth, nullptr, stream)); });
+        make_keys<<<4096, threads, 0, stream>>>(part, values, tenth, next, 1);
+        next += tenth;
+        total += once([&] { NACRE(nacre_map_insert(map, part, values, tenth, nullptr, stream)); });
+    }
+    const double rate = (double)tenth * rounds / total / 1e6;
+    printf("%-44s %8.2f G pairs/s  target 2.5 %s\n", "erase and insert a tenth", rate,
+           rate >= 2.5 ? "met" : "NOT MET");
+    CUDA(cudaMemcpyAsync(lookups, keys, n * 8, cudaMemcpyDeviceToDevice, stream));
+    measure_finds(map, n, 0, 0, "after churn, insertion order");
     NACRE(nacre_map_check(map, &failure, stream));
     nacre_map_destroy(map);
 }
@@ -400,7 +439,7 @@ static void measure_small(void)
     nacre_map_destroy(map);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     nacre_device_config config;
     nacre_device_config_init(&config, sizeof config);
@@ -429,14 +468,10 @@ int main(int argc, char **argv)
     const double at_50[5] = {0.83, 0.74, 0.82, 0.75, 0.95};
     const double at_80[5] = {0.60, 0.58, 0.66, 0.62, 0.93};
     const double at_90[5] = {0.48, 0.46, 0.0, 0.0, 0.92};
-    if (argc > 1 && strcmp(argv[1], "profile") == 0) {
-        measure_growth(40000000, 16000000, 0.53);
-        measure_growth(40000000, 1000000, 0.38);
-        return wrong;
-    }
     measure_load(slots, 0.5, at_50);
     measure_load(slots, 0.8, at_80);
     measure_load(slots, 0.9, at_90);
+    measure_churn(slots, 0.8, 100);
     measure_growth(n, 1000000, 0.38);
     measure_growth(n, 4000000, 0.47);
     measure_growth(n, 16000000, 0.53);

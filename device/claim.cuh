@@ -2,15 +2,16 @@
 /*
  * The claim: finding a key or a slot for it. Here an insertion happens.
  *
- * One thread per key. It walks the key's path until it finds the key or knows that it is not there, and
- * remembers the first hole; then it claims that hole with one compare-and-swap of the whole slot, against what
- * it had read there. Where another key was faster it walks again: somebody else has got on. All insertions claim
- * the first free slot of a path, so that equal new keys of a batch meet at one slot, and the second one finds
- * the first there.
+ * One thread per key. It walks the key's path until it finds the key or knows that it is not there,
+ * and remembers the first hole; then it claims that hole with one compare-and-swap of the whole
+ * slot, against what it had read there. Where another key was faster it walks again: somebody else
+ * has got on. All insertions claim the first free slot of a path, so that equal new keys of a batch
+ * meet at one slot, and the second one finds the first there.
  *
- * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken for good when
- * the key is published, and given back when the key turns out to be there already; a thread without a ticket
- * walks again while others are undecided, and reports FULL only when the map holds as many keys as it may.
+ * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken
+ * for good when the key is published, and given back when the key turns out to be there already; a
+ * thread without a ticket walks again while others are undecided, and reports FULL only when the
+ * map holds as many keys as it may.
  */
 #ifndef NACRE_DEVICE_CLAIM_CUH
 #define NACRE_DEVICE_CLAIM_CUH
@@ -21,9 +22,9 @@
 enum nacrei_ticket { NACREI_TICKET_TAKEN, NACREI_TICKET_NONE_NOW, NACREI_TICKET_NONE_EVER };
 
 /*
- * Tries to take a ticket for one new key; never waits, because lanes of one warp may wait for each other's. The
- * lanes that come here together take theirs by one atomic: one for each thread would hold a batch up at its single
- * address.
+ * Tries to take a ticket for one new key; never waits, because lanes of one warp may wait for each
+ * other's. The lanes that come here together take theirs by one atomic: one for each thread would
+ * hold a batch up at its single address.
  */
 static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *control)
 {
@@ -53,7 +54,10 @@ static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *
     return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
 }
 
-/* Not needed after all. At once, inside the loop that took it: other lanes of the warp may be waiting for it. */
+/*
+ * Not needed after all. At once, inside the loop that took it: other lanes of the warp may be
+ * waiting for it.
+ */
 static __device__ __forceinline__ void nacrei_give_ticket_back(nacrei_control *control)
 {
     atomicAdd((unsigned long long *)&control->taken, ~0ull);
@@ -68,27 +72,29 @@ static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
     }
 }
 
-template <typename Width> struct nacrei_found {
+template <typename Width>
+struct nacrei_found {
     char *address;
     typename Width::slot_type slot; /* as read, where the key was found */
     uint32_t outcome;               /* FOUND, INSERTED or FULL */
 };
 
 /* What a walk along a path has come to. */
-template <typename Width> struct nacrei_walk {
+template <typename Width>
+struct nacrei_walk {
     char *address; /* of the key, or of the first hole; NULL: neither */
     typename Width::slot_type slot;
     bool found;
 };
 
 /*
- * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without having seen a hole:
- * the key's place, wherever it will be, lies beyond.
+ * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without
+ * having seen a hole: the key's place, wherever it will be, lies beyond.
  */
 template <typename Width>
 __device__ __forceinline__ nacrei_walk<Width>
 nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
-                 typename Width::key_type stored)
+                 typename Width::key_type stored, bool near)
 {
     nacrei_walk<Width> walk;
     walk.address = nullptr;
@@ -97,11 +103,12 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     do {
         char *address = nacrei_bucket_address(cursor);
-        const typename Width::bucket bucket = Width::template load_bucket<false>(address);
+        const typename Width::bucket bucket = Width::load_bucket(address, near);
         char *hole = nullptr;
         typename Width::slot_type hole_slot = bucket.slot[0];
 #pragma unroll
-        for (int i = (int)Width::slots - 1; i >= 0; i--) { /* backwards: the first hole is what stays */
+        for (int i = (int)Width::slots - 1; i >= 0;
+             i--) { /* backwards: the first hole is what stays */
             if (Width::key_of(bucket.slot[i]) == stored) {
                 walk.address = address + i * Width::slot_bytes;
                 walk.slot = bucket.slot[i];
@@ -145,6 +152,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
     bool refused = false, ticket = false;
+    bool near = true; /* the first walk; again only at device scope, or it would see the same */
     char *side = nullptr;
     if (stored < Width::empty_patterns) {
         side = nacrei_side_address<Width>(table, stored);
@@ -153,12 +161,13 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
     for (;;) {
         nacrei_walk<Width> walk;
         if (side == nullptr) {
-            walk = nacrei_walk_path<Width>(table, shape, hash, stored);
+            walk = nacrei_walk_path<Width>(table, shape, hash, stored, near);
         } else {
             walk.address = side;
             walk.slot = Width::load(side);
             walk.found = !Width::is_empty(walk.slot);
         }
+        near = false;
         result.address = walk.address;
         result.slot = walk.slot;
         result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
@@ -178,8 +187,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
                 continue;
             }
         }
-        const slot_type was =
-            nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
+        const slot_type was = nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
         if (nacrei_same_slot(was, walk.slot)) {
             result.outcome = NACRE_OUTCOME_INSERTED;
             if (Metered) {

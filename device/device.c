@@ -93,9 +93,9 @@ void nacrei_cuda_leave(nacrei_current *current)
 
 uint32_t nacrei_width_index(uint32_t key_bytes, uint32_t value_bytes)
 {
-#define NACREI_MATCH(key, value, index)                                                            \
-    if (key_bytes == (key) && value_bytes == (value)) {                                            \
-        return index;                                                                              \
+#define NACREI_MATCH(key, value, index)                 \
+    if (key_bytes == (key) && value_bytes == (value)) { \
+        return index;                                   \
     }
     NACREI_WIDTHS(NACREI_MATCH)
 #undef NACREI_MATCH
@@ -229,8 +229,7 @@ cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uin
     } else if (space == NACRE_SPACE_DEVICE) {
         result = cudaMalloc(pointer, (size_t)bytes);
     } else if (space == NACRE_SPACE_PINNED) {
-        result = cudaHostAlloc(pointer, (size_t)bytes,
-                               cudaHostAllocPortable | cudaHostAllocMapped);
+        result = cudaHostAlloc(pointer, (size_t)bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     } else if (posix_memalign(pointer, 256, (size_t)bytes) != 0) {
         *pointer = NULL;
     }
@@ -273,8 +272,7 @@ cleanup:
     return status;
 }
 
-static nacre_status cuda_stream_destroy(nacre_device *head, nacre_stream stream,
-                                        nacre_error *error)
+static nacre_status cuda_stream_destroy(nacre_device *head, nacre_stream stream, nacre_error *error)
 {
     static const char call[] = "nacre_stream_destroy";
     nacrei_cuda_device *device = (nacrei_cuda_device *)head;
@@ -393,6 +391,7 @@ const nacrei_backend nacrei_cuda_backend = {
     .map_destroy = nacrei_cuda_map_destroy,
     .map_clear = nacrei_cuda_map_clear,
     .map_reserve = nacrei_cuda_map_reserve,
+    .map_maintain = nacrei_cuda_map_maintain,
     .map_info = nacrei_cuda_map_info,
     .map_size = nacrei_cuda_map_size,
     .map_size_async = nacrei_cuda_map_size_async,

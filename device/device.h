@@ -28,13 +28,12 @@ typedef struct nacrei_current {
 } nacrei_current;
 
 /*
- * Memory of a space, by the caller's allocator or CUDA's; cudaErrorMemoryAllocation where it is refused. Release
- * is told the size; the memory must be idle.
+ * Memory of a space, by the caller's allocator or CUDA's; cudaErrorMemoryAllocation where it is
+ * refused. Release is told the size; the memory must be idle.
  */
 cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uint32_t space,
                                  void **pointer);
-void nacrei_cuda_release(nacrei_cuda_device *device, void *pointer, uint64_t bytes,
-                         uint32_t space);
+void nacrei_cuda_release(nacrei_cuda_device *device, void *pointer, uint64_t bytes, uint32_t space);
 
 /* Loads all kernels of a width, once per device. */
 cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The elements of a batch on the device: which take part, their keys and values, what is told about each, and
- * the sums that a batch tells at its end. Counting costs no atomic per thread or warp: a block adds up what its
- * threads kept in registers (one address taking an atomic per warp cost a quarter of the insert rate).
+ * The elements of a batch on the device: which take part, their keys and values, what is told about
+ * each, and the sums that a batch tells at its end. Counting costs no atomic per thread or warp: a
+ * block adds up what its threads kept in registers (one address taking an atomic per warp cost a
+ * quarter of the insert rate).
  */
 #ifndef NACRE_DEVICE_ELEMENTS_CUH
 #define NACRE_DEVICE_ELEMENTS_CUH
@@ -15,10 +16,10 @@
 #define NACREI_BATCH_THREADS 256
 
 /*
- * One thread per element, however many. A fixed grid that walks through the elements was measured at two thirds of
- * the lookup rate: lanes that are done begin their next element while others still probe, and the loads and
- * stores of neighbours no longer coalesce. A captured batch whose count is told on the device launches threads
- * for its greatest count; those beyond return at once.
+ * One thread per element, however many. A fixed grid that walks through the elements was measured
+ * at two thirds of the lookup rate: lanes that are done begin their next element while others still
+ * probe, and the loads and stores of neighbours no longer coalesce. A captured batch whose count is
+ * told on the device launches threads for its greatest count; those beyond return at once.
  */
 static inline uint32_t nacrei_batch_blocks(uint64_t count)
 {
@@ -111,14 +112,13 @@ __device__ __forceinline__ uint32_t nacrei_block_sum(uint32_t value)
 }
 
 /*
- * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and tells the host.
- * `sign` is +1 for insertions, -1 for erasure. Metered insertions have added to the size already. `attempted`: elements of
- * a retry, which an earlier pass had counted as refused.
+ * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and
+ * tells the host. `sign` is +1 for insertions, -1 for erasure. Metered insertions have added to the
+ * size already. `attempted`: elements of a retry, which an earlier pass had counted as refused.
  */
 __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
-                                                 const nacrei_elements &elements,
-                                                 nacrei_sums sums, int sign, bool metered,
-                                                 uint32_t attempted)
+                                                 const nacrei_elements &elements, nacrei_sums sums,
+                                                 int sign, bool metered, uint32_t attempted)
 {
     const uint32_t delta = nacrei_block_sum(sums.delta);
     const uint32_t refused = nacrei_block_sum(sums.refused);
@@ -131,7 +131,9 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     if (threadIdx.x != 0) {
         return;
     }
-    /* All atomics here are relaxed sums, one per block; the fences order them against blocks_done. */
+    /*
+     * All atomics here are relaxed sums, one per block; the fences order them against blocks_done.
+     */
     const int64_t change = sign * (int64_t)delta;
     if (elements.counts != nullptr) {
         unsigned long long *counts = (unsigned long long *)elements.counts;

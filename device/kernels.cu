@@ -2,7 +2,8 @@
 /* The launchers of each width, put into one table. */
 #include "device/kernels_internal.cuh"
 
-template <typename Width> static cudaError_t prepare(const nacrei_gpu *gpu)
+template <typename Width>
+static cudaError_t prepare(const nacrei_gpu *gpu)
 {
     cudaError_t error = nacrei_clear_prepare();
     cudaError_t (*const each[])(void) = {
@@ -14,48 +15,57 @@ template <typename Width> static cudaError_t prepare(const nacrei_gpu *gpu)
     return error == cudaSuccess ? nacrei_grow_prepare<Width>(gpu) : error;
 }
 
-template <typename Width> static constexpr nacrei_map_kernels table_of()
+template <typename Width>
+static constexpr nacrei_map_kernels table_of()
 {
-    return nacrei_map_kernels{prepare<Width>,
-                              nacrei_insert<Width>,
-                              nacrei_lookup<Width>,
-                              nacrei_probe_batch<Width>,
-                              nacrei_erase<Width>,
-                              nacrei_grow<Width>,
-                              nacrei_clear,
-                              nacrei_retrieve<Width>,
-                              nacrei_inspect<Width>};
+    return nacrei_map_kernels{prepare<Width>,         nacrei_insert<Width>,
+                              nacrei_lookup<Width>,   nacrei_probe_batch<Width>,
+                              nacrei_erase<Width>,    nacrei_grow<Width>,
+                              nacrei_maintain<Width>, nacrei_clear,
+                              nacrei_retrieve<Width>, nacrei_inspect<Width>};
 }
 
 #if NACRE_WIDTHS_8X8
 #define NACREI_TABLE_8X8 table_of<nacrei_width<8, 8>>()
 #else
-#define NACREI_TABLE_8X8 {}
+#define NACREI_TABLE_8X8 \
+    {                    \
+    }
 #endif
 #if NACRE_WIDTHS_8X4
 #define NACREI_TABLE_8X4 table_of<nacrei_width<8, 4>>()
 #else
-#define NACREI_TABLE_8X4 {}
+#define NACREI_TABLE_8X4 \
+    {                    \
+    }
 #endif
 #if NACRE_WIDTHS_8X0
 #define NACREI_TABLE_8X0 table_of<nacrei_width<8, 0>>()
 #else
-#define NACREI_TABLE_8X0 {}
+#define NACREI_TABLE_8X0 \
+    {                    \
+    }
 #endif
 #if NACRE_WIDTHS_4X8
 #define NACREI_TABLE_4X8 table_of<nacrei_width<4, 8>>()
 #else
-#define NACREI_TABLE_4X8 {}
+#define NACREI_TABLE_4X8 \
+    {                    \
+    }
 #endif
 #if NACRE_WIDTHS_4X4
 #define NACREI_TABLE_4X4 table_of<nacrei_width<4, 4>>()
 #else
-#define NACREI_TABLE_4X4 {}
+#define NACREI_TABLE_4X4 \
+    {                    \
+    }
 #endif
 #if NACRE_WIDTHS_4X0
 #define NACREI_TABLE_4X0 table_of<nacrei_width<4, 0>>()
 #else
-#define NACREI_TABLE_4X0 {}
+#define NACREI_TABLE_4X0 \
+    {                    \
+    }
 #endif
 
 extern "C" const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT] = {

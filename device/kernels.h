@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels as the host code calls them: one table of launchers per width, chosen when a map is created.
- * Each launcher enqueues on a stream and returns the CUDA error of the launch.
+ * The kernels as the host code calls them: one table of launchers per width, chosen when a map is
+ * created. Each launcher enqueues on a stream and returns the CUDA error of the launch.
  */
 #ifndef NACRE_DEVICE_KERNELS_H
 #define NACRE_DEVICE_KERNELS_H
@@ -26,8 +26,8 @@ typedef struct nacrei_gpu {
 /* The findings of nacre_map_check: the first broken invariant. */
 enum {
     NACREI_BROKEN_NOTHING,
-    NACREI_BROKEN_SUBMAP,    /* a key lies in a submap that is not its own */
-    NACREI_BROKEN_PLACE,     /* a lookup does not end at the slot that holds the key: unreachable or twice */
+    NACREI_BROKEN_SUBMAP, /* a key lies in a submap that is not its own */
+    NACREI_BROKEN_PLACE, /* a lookup does not end at the slot that holds the key: unreachable or twice */
     NACREI_BROKEN_SIGNATURE, /* an empty slot's signature is not its bucket's */
     NACREI_BROKEN_SIDE       /* a side slot holds what is not a side key */
 };
@@ -52,13 +52,18 @@ typedef struct nacrei_map_kernels {
     /* FIND, CONTAINS, ASSIGN */
     cudaError_t (*lookup)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
                           cudaStream_t);
-    /* Missing elements of a chunk, and a lower bound on the different keys of them (map_find.cu). */
+    /*
+     * Missing elements of a chunk, and a lower bound on the different keys of them (map_find.cu).
+     */
     cudaError_t (*probe)(const nacrei_table *, const nacrei_elements *, uint32_t *bits,
                          cudaStream_t);
     cudaError_t (*erase)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
     /* Splits submaps until there are `submaps`; then the stash is emptied into the table. */
     cudaError_t (*grow)(const nacrei_gpu *, const nacrei_table *, uint64_t submaps_now,
                         uint64_t submaps, cudaStream_t);
+    /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
+    cudaError_t (*maintain)(const nacrei_gpu *, const nacrei_table *, uint64_t first,
+                            uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
     cudaError_t (*retrieve)(const nacrei_gpu *, const nacrei_table *, void *keys_out,
                             void *values_out, uint64_t capacity, uint64_t *needed, cudaStream_t);
@@ -69,10 +74,16 @@ typedef struct nacrei_map_kernels {
 /* By the index of lib/widths.h; NULL functions where this build lacks a width. */
 extern const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT];
 
-/* Largest power of two of buckets of which two images fit into a block's shared memory; at most 2048. */
+/*
+ * Largest power of two of buckets of which two images fit into a block's shared memory; at most
+ * 2048.
+ */
 uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu);
 
-/* Sets the admission limit of metered insertions; in stream order, not a copy, so that no staging is needed. */
+/*
+ * Sets the admission limit of metered insertions; in stream order, not a copy, so that no staging
+ * is needed.
+ */
 cudaError_t nacrei_set_capacity(const nacrei_table *table, uint64_t capacity_keys,
                                 cudaStream_t stream);
 

@@ -8,7 +8,8 @@
 #include "lib/backend.h"
 
 /* Loads a kernel now: a lazy load would wait, and break a capture. Keeps the first error. */
-template <typename Kernel> static inline void nacrei_prepare(Kernel kernel, cudaError_t *error)
+template <typename Kernel>
+static inline void nacrei_prepare(Kernel kernel, cudaError_t *error)
 {
     cudaFuncAttributes attributes;
     cudaError_t result = cudaFuncGetAttributes(&attributes, (const void *)kernel);
@@ -17,12 +18,14 @@ template <typename Kernel> static inline void nacrei_prepare(Kernel kernel, cuda
     }
 }
 
-template <typename Width> cudaError_t nacrei_insert_prepare(void);
+template <typename Width>
+cudaError_t nacrei_insert_prepare(void);
 template <typename Width>
 cudaError_t nacrei_insert(const nacrei_table *table, const nacrei_elements *elements,
                           uint32_t operation, uint32_t metered, cudaStream_t stream);
 
-template <typename Width> cudaError_t nacrei_lookup_prepare(void);
+template <typename Width>
+cudaError_t nacrei_lookup_prepare(void);
 template <typename Width>
 cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elements,
                           uint32_t operation, cudaStream_t stream);
@@ -31,23 +34,31 @@ template <typename Width>
 cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements *elements,
                                uint32_t *bits, cudaStream_t stream);
 
-template <typename Width> cudaError_t nacrei_erase_prepare(void);
+template <typename Width>
+cudaError_t nacrei_erase_prepare(void);
 template <typename Width>
 cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream);
 
-template <typename Width> cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu);
+template <typename Width>
+cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu);
 template <typename Width>
 cudaError_t nacrei_grow(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t submaps_now,
                         uint64_t submaps, cudaStream_t stream);
 
-template <typename Width> cudaError_t nacrei_retrieve_prepare(void);
+template <typename Width>
+cudaError_t nacrei_maintain(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t first,
+                            uint64_t count, cudaStream_t stream);
+
+template <typename Width>
+cudaError_t nacrei_retrieve_prepare(void);
 template <typename Width>
 cudaError_t nacrei_retrieve(const nacrei_gpu *gpu, const nacrei_table *table, void *keys_out,
                             void *values_out, uint64_t capacity, uint64_t *needed,
                             cudaStream_t stream);
 
-template <typename Width> cudaError_t nacrei_inspect_prepare(void);
+template <typename Width>
+cudaError_t nacrei_inspect_prepare(void);
 template <typename Width>
 cudaError_t nacrei_inspect(const nacrei_gpu *gpu, const nacrei_table *table,
                            nacrei_inspection *inspection, cudaStream_t stream);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA map: creation, destruction, information. Batches are in map_batch.c, growth in map_growth.c. */
+/*
+ * The CUDA map: creation, destruction, information. Batches are in map_batch.c, growth in
+ * map_growth.c.
+ */
 #include "device/map.h"
 
 #include <stdlib.h>
@@ -82,6 +85,11 @@ void nacrei_map_retire(nacrei_cuda_map *map)
                 map->inserting -= map->batches[place].inserting;
             }
             map->refused_unserved += report->refused;
+            if (report->delta < 0) {
+                const double size = (double)map->size_finished - (double)report->delta;
+                map->worn_submaps -=
+                    NACREI_WEAR * (double)report->delta / size * (double)map->submap_count;
+            }
             if (map->batches[place].elements != 0) {
                 map->fresh_last = (uint64_t)report->delta;
                 map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
@@ -142,8 +150,7 @@ uint64_t nacrei_cuda_map_estimate(const nacre_device *head, const nacre_map_conf
     if (submaps >= NACREI_SUBMAPS_MAX) {
         return UINT64_MAX;
     }
-    return fixed_bytes() +
-           nacrei_region_bytes(device, nacrei_submap_bytes(buckets), submaps + 1);
+    return fixed_bytes() + nacrei_region_bytes(device, nacrei_submap_bytes(buckets), submaps + 1);
 }
 
 static uint64_t table_bytes_max(const nacrei_cuda_map *map)
@@ -163,7 +170,10 @@ void nacrei_map_count_memory(nacrei_cuda_map *map)
     }
 }
 
-/* The table's memory, zeroed: an empty table. On a stream of its own, so that no stream of the program is waited for. */
+/*
+ * The table's memory, zeroed: an empty table. On a stream of its own, so that no stream of the
+ * program is waited for.
+ */
 static cudaError_t create_table(nacrei_cuda_device *device, nacrei_cuda_map *map, uint64_t submaps)
 {
     cudaStream_t stream = NULL;
@@ -179,7 +189,8 @@ static cudaError_t create_table(nacrei_cuda_device *device, nacrei_cuda_map *map
         result = cudaMemsetAsync(map->region.base, 0, (submaps + 1) * bytes, stream);
     }
     for (uint32_t i = 0; result == cudaSuccess && i < map->region.segment_count; i++) {
-        result = cudaMemsetAsync(map->region.segments[i], 0, ((uint64_t)1 << i / 4) * bytes, stream);
+        result =
+            cudaMemsetAsync(map->region.segments[i], 0, ((uint64_t)1 << i / 4) * bytes, stream);
     }
     if (result == cudaSuccess) {
         result = cudaMemsetAsync(map->block, 0, sizeof *map->block, stream);
@@ -234,11 +245,11 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     *created = NULL;
     if (device->gpu.compute_capability < 90 &&
         nacrei_slot_bytes(config->key_bytes, config->value_bytes) == 16) {
-        return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                           "%s: key_bytes is %u and value_bytes %u, which on sm_%u this version does not have; "
-                           "allowed there: (8, 0), (4, 4), (4, 0)",
-                           call, config->key_bytes, config->value_bytes,
-                           device->gpu.compute_capability);
+        return nacrei_fail(
+            error, NACRE_ERROR_UNSUPPORTED, 0,
+            "%s: key_bytes is %u and value_bytes %u, which on sm_%u this version does not have; "
+            "allowed there: (8, 0), (4, 4), (4, 0)",
+            call, config->key_bytes, config->value_bytes, device->gpu.compute_capability);
     }
     const uint32_t buckets = nacrei_buckets_per_submap(&device->gpu);
     const uint32_t slots =
@@ -247,22 +258,25 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
         nacrei_table_submaps_reserved(config->capacity_keys, slots, config->load_max);
     const uint64_t bytes = nacrei_cuda_map_estimate(head, config, config->capacity_keys);
     if (bytes > device->memory_total_bytes) {
-        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
-                           "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
-                           call, (unsigned long long)config->capacity_keys,
-                           (unsigned long long)device->memory_total_bytes);
+        return nacrei_fail(
+            error, NACRE_ERROR_CAPACITY, 0,
+            "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
+            call, (unsigned long long)config->capacity_keys,
+            (unsigned long long)device->memory_total_bytes);
     }
     if (config->memory_limit_bytes != 0 && bytes > config->memory_limit_bytes) {
-        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
-                           "%s: memory_limit_bytes is %llu; allowed: 0, or at least %llu for capacity_keys %llu",
-                           call, (unsigned long long)config->memory_limit_bytes,
-                           (unsigned long long)bytes, (unsigned long long)config->capacity_keys);
+        return nacrei_fail(
+            error, NACRE_ERROR_CAPACITY, 0,
+            "%s: memory_limit_bytes is %llu; allowed: 0, or at least %llu for capacity_keys %llu",
+            call, (unsigned long long)config->memory_limit_bytes, (unsigned long long)bytes,
+            (unsigned long long)config->capacity_keys);
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
 
     map = (nacrei_cuda_map *)calloc(1, sizeof *map);
     if (map == NULL) {
-        status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0, "%s: no host memory for the map", call);
+        status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0, "%s: no host memory for the map",
+                             call);
         goto cleanup;
     }
     pthread_mutex_init(&map->lock, NULL);
@@ -302,7 +316,10 @@ void nacrei_cuda_map_destroy(nacre_map *head)
     nacrei_cuda_map *map = (nacrei_cuda_map *)head;
     nacrei_cuda_device *device = (nacrei_cuda_device *)head->device;
     nacrei_current current;
-    /* Errors have no one to go to: a dead context or a driver that is gone has freed everything itself. */
+    /*
+     * Errors have no one to go to: a dead context or a driver that is gone has freed everything
+     * itself.
+     */
     (void)nacrei_cuda_enter(device, NULL, "nacre_map_destroy", &current);
     (void)nacrei_order_wait(&map->order);
     free_map(device, map);
@@ -440,8 +457,7 @@ nacre_status nacrei_cuda_map_statistics(nacre_map *head, nacre_map_statistics *s
 {
     nacrei_inspection found;
     uint64_t size;
-    nacre_status status =
-        inspect(head, "nacre_map_statistics_get", &found, &size, error, stream);
+    nacre_status status = inspect(head, "nacre_map_statistics_get", &found, &size, error, stream);
     if (status != NACRE_OK) {
         return status;
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA map, as the host sees it. All host state is guarded by one lock; the device's is in nacrei_control.
+ * The CUDA map, as the host sees it. All host state is guarded by one lock; the device's is in
+ * nacrei_control.
  *
- * What the host knows of the size, without waiting: each batch that may insert or erase has a number and an entry
- * in a ring in pinned memory, where its last block writes what it did. The host adds up the entries of finished
- * batches, and counts every element of an unfinished insertion as a new key: that bounds the size from above.
+ * What the host knows of the size, without waiting: each batch that may insert or erase has a
+ * number and an entry in a ring in pinned memory, where its last block writes what it did. The host
+ * adds up the entries of finished batches, and counts every element of an unfinished insertion as a
+ * new key: that bounds the size from above.
  */
 #ifndef NACRE_DEVICE_MAP_H
 #define NACRE_DEVICE_MAP_H
@@ -17,6 +19,12 @@
 
 /* Batches in flight; a launch queue of CUDA's holds about as many. */
 #define NACREI_RING 1024
+
+/*
+ * Submaps rebuilt per submap's worth of keys erased: a round that erases a tenth of the keys has
+ * half of the submaps rebuilt. Less lets lookups age (README.md, "Maintenance").
+ */
+#define NACREI_WEAR 5.0
 
 /* In device memory, one allocation. */
 typedef struct nacrei_device_block {
@@ -52,17 +60,19 @@ typedef struct nacrei_cuda_map {
     uint64_t issued, retired;
     uint64_t counted_from; /* batches before this one were cleared away and count for nothing */
     uint64_t size_finished;
-    uint64_t inserting;               /* elements of insertions in flight */
+    uint64_t inserting; /* elements of insertions in flight */
     struct {
         uint64_t elements;  /* 0: an erasure or a probe */
         uint64_t inserting; /* of them at most so many are new keys */
         uint32_t probe;     /* changes nothing, tells how many keys are missing */
     } batches[NACREI_RING];
-    nacrei_report last;        /* of the last retired batch */
-    uint64_t refused_unserved; /* refused since the last growth */
-    uint64_t fresh_last;       /* keys that the last retired insertion brought */
-    double fresh_share;        /* share of new keys in the last insertion or probe */
-    uint32_t captured_insertions;      /* replays change the size behind the host's back */
+    nacrei_report last;           /* of the last retired batch */
+    uint64_t refused_unserved;    /* refused since the last growth */
+    uint64_t fresh_last;          /* keys that the last retired insertion brought */
+    double fresh_share;           /* share of new keys in the last insertion or probe */
+    double worn_submaps;          /* that maintenance owes a rebuild */
+    uint64_t maintained;          /* the next submap to be rebuilt, from 0 */
+    uint32_t captured_insertions; /* replays change the size behind the host's back */
 
     uint32_t faults; /* those the host found */
     uint64_t growths;
@@ -75,6 +85,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *device, const nacre_map_config
                                     nacre_map **map, nacre_error *error);
 void nacrei_cuda_map_destroy(nacre_map *map);
 nacre_status nacrei_cuda_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cuda_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                      nacre_stream stream);
 void nacrei_cuda_map_info(nacre_map *map, nacre_map_info *info);
@@ -109,7 +120,10 @@ typedef struct nacrei_map_call {
     nacre_counts *counts;     /* still to be cleared */
 } nacrei_map_call;
 
-/* Takes the lock, makes the device current, asks whether the stream is capturing. Always to be ended. */
+/*
+ * Takes the lock, makes the device current, asks whether the stream is capturing. Always to be
+ * ended.
+ */
 nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const char *call,
                                    nacre_error *error, nacre_stream stream);
 void nacrei_map_call_end(nacrei_map_call *self);
@@ -124,13 +138,23 @@ void nacrei_map_retire(nacrei_cuda_map *map);
 /* The host waits until all batches with a number have finished. */
 nacre_status nacrei_map_settle(nacrei_map_call *self);
 
-/* The exact size by way of the device, for maps whose size changes in replays; waits for the stream. */
+/*
+ * The exact size by way of the device, for maps whose size changes in replays; waits for the
+ * stream.
+ */
 nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size);
 
 /*
- * Grows to room for `keys` keys, or as far as there is memory, on the stream, without waiting. *refused: there was none
- * at all; the map is as it was, and the status OK, because it may have room for what is needed.
+ * Grows to room for `keys` keys, or as far as there is memory, on the stream, without waiting.
+ * *refused: there was none at all; the map is as it was, and the status OK, because it may have
+ * room for what is needed.
  */
 nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused);
+
+/* Maps memory for so many submaps, if it can be had; the table does not grow. */
+void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps);
+
+/* Rebuilds what erasures known to have finished have worn, on the stream, without waiting. */
+nacre_status nacrei_map_maintain_worn(nacrei_map_call *self);
 
 #endif

@@ -2,14 +2,15 @@
 /*
  * Batches: how each reaches its kernel, and how an insertion that may not fit gets its room.
  *
- * An insertion that fits, by what the host knows without waiting, is one launch. For one that may not, a WAIT map waits
- * until it knows its size, and takes the batch in chunks. A lookup pass, the probe, counts the elements of a chunk
- * whose keys are missing, and bounds from below how many different keys those are. If so many fit, the chunk is inserted
- * as it is; if the lower bound does not fit, the table grows first; in between (many equal new keys), and in maps that
- * do not wait, the insertion is metered (claim.cuh): the device admits exactly as many keys as there is room for,
- * says FULL to the rest, and a WAIT map grows by those and gives them again. So growth follows keys, not elements: it
- * happens only when keys are truly new and have no room, and then by no more than the elements in question, and by a
- * quarter of the size.
+ * An insertion that fits, by what the host knows without waiting, is one launch. For one that may
+ * not, a WAIT map waits until it knows its size, and takes the batch in chunks. A lookup pass, the
+ * probe, counts the elements of a chunk whose keys are missing, and bounds from below how many
+ * different keys those are. If all of them fit, the chunk is inserted as it is; if even the lower
+ * bound does not fit, the table grows first. In between (many equal new keys), and in maps that do
+ * not wait, the insertion is metered (claim.cuh): the device admits exactly as many keys as there
+ * is room for, says FULL to the rest, and a WAIT map grows by those and gives them again.
+ *
+ * So growth follows keys, not elements: it happens only where new keys without room were seen.
  */
 #include "device/call.h"
 #include "device/map.h"
@@ -44,11 +45,10 @@ static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_confi
 {
     nacrei_elements part = *all;
     part.keys = (const char *)all->keys + first * config->key_bytes;
-    part.values = all->values == NULL ? NULL
-                                      : (const char *)all->values + first * config->value_bytes;
-    part.values_out = all->values_out == NULL
-                          ? NULL
-                          : (char *)all->values_out + first * config->value_bytes;
+    part.values =
+        all->values == NULL ? NULL : (const char *)all->values + first * config->value_bytes;
+    part.values_out =
+        all->values_out == NULL ? NULL : (char *)all->values_out + first * config->value_bytes;
     part.outcomes = all->outcomes == NULL ? NULL : all->outcomes + first;
     part.mask_offset += first;
     part.first = first;
@@ -57,8 +57,8 @@ static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_confi
 }
 
 /*
- * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that may be new keys, at
- * most. In a capture it gets none: nobody waits for a replay.
+ * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that
+ * may be new keys, at most. In a capture it gets none: nobody waits for a replay.
  */
 static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *elements,
                                  uint64_t inserting)
@@ -123,8 +123,7 @@ static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *bat
     const uint32_t class_of =
         batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_CUDA(self->map->kernels->lookup(&table, elements,
-                                           batch->operation, self->stream));
+    NACREI_CUDA(self->map->kernels->lookup(&table, elements, batch->operation, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     return status;
@@ -140,8 +139,7 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     NACREI_TRY(clear_counts(self));
     NACREI_TRY(number_batch(self, elements, 0));
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_CUDA(
-        self->map->kernels->erase(&table, elements, self->stream));
+    NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;
@@ -161,14 +159,13 @@ static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elemen
     const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
     NACREI_TRY(number_batch(self, elements, inserting));
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation,
-                                           metered, self->stream));
+    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     return status;
 }
 
-/* The greatest step of growth in keys, and of a chunk of new ones: a quarter of the size, or a submap. */
+/* The greatest step of growth in keys where it is not known how many are new. */
 static uint64_t growth_step(const nacrei_cuda_map *map)
 {
     const uint64_t quarter = map->size_finished / 4;
@@ -225,9 +222,11 @@ static nacre_status memory_refused(nacrei_map_call *self, uint64_t elements)
                        (unsigned long long)elements);
 }
 
-/* A chunk that may not fit, metered, with growth until every element has its place. The size is exact. */
-static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
-                                   uint32_t operation)
+/*
+ * A chunk that may not fit, metered, with growth until every element has its place. The size is
+ * exact.
+ */
+static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk, uint32_t operation)
 {
     nacrei_cuda_map *map = self->map;
     nacre_status status;
@@ -241,14 +240,17 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
         if (left_out == 0) {
             return NACRE_OK;
         }
-        /* A table far from full that has no slot holds keys that share their hash: growing would never end. */
+        /*
+         * A table far from full that has no slot holds keys that share their hash: growing would
+         * never end.
+         */
         if (map->size_finished * 4 < map->submap_count * map->submap_slots &&
             map->size_finished < map->capacity_keys) {
             map->faults |= NACRE_FAULT_FULL;
             return NACRE_OK;
         }
-        NACREI_TRY(nacrei_map_grow(
-            self, map->size_finished + least(left_out, growth_step(map)), &refused));
+        NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(left_out, growth_step(map)),
+                                   &refused));
         if (refused) {
             return memory_refused(self, left_out);
         }
@@ -267,9 +269,12 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
     uint32_t refused = 0;
     NACREI_TRY(probe(self, chunk, &missing, &different));
     if (different > room_of(map)) {
-        /* Refused memory is found out, and told, when elements are left out. */
-        NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(missing, growth_step(map)),
-                                   &refused));
+        /*
+         * The bound is close where keys are different: at most half as much again is taken for
+         * granted. Refused memory is found out, and told, when elements are left out.
+         */
+        NACREI_TRY(nacrei_map_grow(
+            self, map->size_finished + least(missing, different + different / 2), &refused));
     }
     if (missing <= room_of(map)) {
         return launch_insert(self, &chunk, missing, operation, 0);
@@ -277,6 +282,22 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
     return insert_metered(self, chunk, operation);
 cleanup:
     return status;
+}
+
+/*
+ * Maps memory for the next growth while the device is busy with this batch: the host then has it
+ * when it needs it. By no more than the batch may need, and an eighth.
+ */
+static void map_ahead(nacrei_map_call *self, uint64_t count)
+{
+    nacrei_cuda_map *map = self->map;
+    if (self->capturing || map->fresh_share < 0.5 || room_of(map) >= count) {
+        return;
+    }
+    const uint64_t most = map->submap_count + map->submap_count / 8;
+    const uint64_t next = nacrei_table_submaps(map->size_finished + map->inserting + count,
+                                               map->submap_slots, map->head.config.load_max);
+    nacrei_map_reserve_memory(self, least(most, next));
 }
 
 /* An insertion into a WAIT map. */
@@ -298,8 +319,8 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         }
         if (self->capturing || (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0) {
             return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
-                               "%s: count is %llu; allowed %s: up to %llu, for which there is room", self->call,
-                               (unsigned long long)all->count,
+                               "%s: count is %llu; allowed %s: up to %llu, for which there is room",
+                               self->call, (unsigned long long)all->count,
                                self->capturing ? "in a capture" : "without a wait",
                                (unsigned long long)room);
         }
@@ -308,17 +329,13 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
             NACREI_TRY(nacrei_map_size_exact(self, &map->size_finished));
         }
         room = room_of(map);
-        /* New keys mostly: a chunk of as many as there is room for, or a step of growth. Known keys mostly: as
-           many as one launch can take. */
-        uint64_t chunk = least(remaining, NACREI_CHUNK_ELEMENTS);
-        if (map->fresh_share >= 0.25) {
-            const uint64_t step = growth_step(map);
-            chunk = least(chunk, room > step ? room : step);
-        }
+        /* Half of the bits, where they bound the number of different keys; else one for each. */
+        uint64_t chunk =
+            map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
+        chunk = least(remaining, chunk > room ? chunk : room);
         nacrei_elements part = part_of(all, &map->head.config, first, chunk);
-        status = chunk <= room
-                     ? launch_insert(self, &part, chunk, batch->operation, 0)
-                     : insert_chunk(self, part, batch->operation);
+        status = chunk <= room ? launch_insert(self, &part, chunk, batch->operation, 0)
+                               : insert_chunk(self, part, batch->operation);
         if (status == NACRE_ERROR_OUT_OF_MEMORY) {
             memory = status; /* told at the end: known keys further on still have their turn */
             status = NACRE_OK;
@@ -327,6 +344,9 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
             break;
         }
         first += chunk;
+    }
+    if (status == NACRE_OK && memory == NACRE_OK) {
+        map_ahead(self, all->count);
     }
 cleanup:
     return status == NACRE_OK ? memory : status;
@@ -395,9 +415,11 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
         status = launch_lookup(&self, batch, &elements);
         break;
     case NACREI_ERASE:
+        NACREI_TRY(nacrei_map_maintain_worn(&self));
         status = launch_erase(&self, &elements);
         break;
     default:
+        NACREI_TRY(nacrei_map_maintain_worn(&self));
         status = insert(&self, &elements, batch);
         break;
     }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Erasure: the slot of a key becomes empty at once, stamped with its bucket's signature, in one compare-and-swap:
- * other threads of the batch that read the bucket see the key or a true empty slot, and of several that erase
- * one key exactly one succeeds. Erasure runs beside nothing else, so nobody changes values or fills holes.
+ * Erasure: the slot of a key becomes empty at once, stamped with its bucket's signature, in one
+ * compare-and-swap: other threads of the batch that read the bucket see the key or a true empty
+ * slot, and of several that erase one key exactly one succeeds. Erasure runs beside nothing else,
+ * so nobody changes values or fills holes.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
 #include "device/table.cuh"
 
-namespace {
+namespace
+{
 
 template <typename Width>
 __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
@@ -50,20 +52,21 @@ template <typename Width>
 cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream)
 {
-    erase_kernel<Width><<<nacrei_batch_blocks(elements->count),
-                          NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
+    erase_kernel<Width><<<nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0, stream>>>(
+        *table, *elements);
     return cudaPeekAtLastError();
 }
 
-template <typename Width> cudaError_t nacrei_erase_prepare(void)
+template <typename Width>
+cudaError_t nacrei_erase_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(erase_kernel<Width>, &error);
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_erase<nacrei_width<key_bytes, value_bytes>>(                       \
-        const nacrei_table *, const nacrei_elements *, cudaStream_t);                              \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                    \
+    template cudaError_t nacrei_erase<nacrei_width<key_bytes, value_bytes>>( \
+        const nacrei_table *, const nacrei_elements *, cudaStream_t);        \
     template cudaError_t nacrei_erase_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

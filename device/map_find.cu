@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lookups: find, contains, assign, which is a lookup that writes, and the probe before an insertion that may not
- * fit. One thread per key; a lookup reads one submap, and in most cases one bucket of it.
+ * Lookups: find, contains, assign, which is a lookup that writes, and the probe before an insertion
+ * that may not fit. One thread per key; a lookup reads one submap, and in most cases one bucket of
+ * it.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
 #include "device/table.cuh"
 
-namespace {
+namespace
+{
 
 template <typename Width, unsigned Operation, bool Plain>
 __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
@@ -36,8 +38,9 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
                                            __ldcs((const value_type *)elements.values + index));
             }
         } else if (found || elements.has_missing_value) {
-            nacrei_element_value_out<Width>(
-                elements, index, found ? Width::value_of(slot) : (value_type)elements.missing_value);
+            nacrei_element_value_out<Width>(elements, index,
+                                            found ? Width::value_of(slot)
+                                                  : (value_type)elements.missing_value);
         }
     }
     if constexpr (!Plain) {
@@ -71,8 +74,9 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, c
 }
 
 /*
- * Counts the elements whose keys are missing, and bounds from below how many different keys those are: each sets a bit
- * chosen by its hash, and only the first to set it counts. Told as the report's `refused` and `delta`.
+ * Counts the elements whose keys are missing, and bounds from below how many different keys those
+ * are: each sets a bit chosen by its hash, and only the first to set it counts. Told as the
+ * report's `refused` and `delta`.
  */
 template <typename Width>
 __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
@@ -89,7 +93,10 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
                       (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot)
                       .address == nullptr;
         if (missing) {
-            /* Another bijection on top: keys of one submap must not share bits. Relaxed: only counted. */
+            /*
+             * Another bijection on top: keys of one submap must not share bits. Relaxed: only
+             * counted.
+             */
             const uint64_t place = nacrei_hash(hash, 1) % NACREI_CHUNK_ELEMENTS;
             const uint32_t bit = 1u << place % 32;
             first = (atomicOr(&bits[place / 32], bit) & bit) == 0;
@@ -122,14 +129,14 @@ cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elem
         return launch<Width, NACREI_CONTAINS>(table, elements, stream);
     }
     if constexpr (Width::value_bytes != 0) {
-        return operation == NACREI_FIND
-                   ? launch<Width, NACREI_FIND>(table, elements, stream)
-                   : launch<Width, NACREI_ASSIGN>(table, elements, stream);
+        return operation == NACREI_FIND ? launch<Width, NACREI_FIND>(table, elements, stream)
+                                        : launch<Width, NACREI_ASSIGN>(table, elements, stream);
     }
     return cudaErrorInvalidValue;
 }
 
-template <typename Width> cudaError_t nacrei_lookup_prepare(void)
+template <typename Width>
+cudaError_t nacrei_lookup_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(probe_kernel<Width>, &error);
@@ -137,17 +144,17 @@ template <typename Width> cudaError_t nacrei_lookup_prepare(void)
     nacrei_prepare(lookup_kernel<Width, NACREI_CONTAINS, false>, &error);
     if constexpr (Width::value_bytes != 0) {
         nacrei_prepare(lookup_kernel<Width, NACREI_FIND, true>, &error);
-    nacrei_prepare(lookup_kernel<Width, NACREI_FIND, false>, &error);
+        nacrei_prepare(lookup_kernel<Width, NACREI_FIND, false>, &error);
         nacrei_prepare(lookup_kernel<Width, NACREI_ASSIGN, true>, &error);
-    nacrei_prepare(lookup_kernel<Width, NACREI_ASSIGN, false>, &error);
+        nacrei_prepare(lookup_kernel<Width, NACREI_ASSIGN, false>, &error);
     }
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_lookup<nacrei_width<key_bytes, value_bytes>>(                      \
-        const nacrei_table *, const nacrei_elements *, uint32_t, cudaStream_t);                    \
-    template cudaError_t nacrei_probe_batch<nacrei_width<key_bytes, value_bytes>>(                 \
-        const nacrei_table *, const nacrei_elements *, uint32_t *, cudaStream_t);                  \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                          \
+    template cudaError_t nacrei_lookup<nacrei_width<key_bytes, value_bytes>>(      \
+        const nacrei_table *, const nacrei_elements *, uint32_t, cudaStream_t);    \
+    template cudaError_t nacrei_probe_batch<nacrei_width<key_bytes, value_bytes>>( \
+        const nacrei_table *, const nacrei_elements *, uint32_t *, cudaStream_t);  \
     template cudaError_t nacrei_lookup_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

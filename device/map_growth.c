@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growth: memory is mapped by the host, at once; the splitting of submaps is enqueued on the stream of the batch
- * that needs the room, ordered against every other batch. Nothing here waits.
+ * Growth: memory is mapped by the host, at once; the splitting of submaps is enqueued on the stream
+ * of the batch that needs the room, ordered against every other batch. Nothing here waits.
  */
 #include <string.h>
 
@@ -27,7 +27,10 @@ static uint64_t bytes_max(const nacrei_cuda_map *map)
     return limit == 0 ? UINT64_MAX : limit > fixed ? limit - fixed : 0;
 }
 
-/* Memory for so many submaps, and their splitting, on the stream. *refused: no memory; nothing has changed. */
+/*
+ * Memory for so many submaps, and their splitting, on the stream. *refused: no memory; nothing has
+ * changed.
+ */
 static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
 {
     nacrei_cuda_device *device = self->device;
@@ -73,7 +76,8 @@ nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *ref
     nacrei_cuda_map *map = self->map;
     uint64_t submaps = nacrei_table_submaps(keys, map->submap_slots, map->head.config.load_max);
     if (submaps <= map->submap_count) {
-        submaps = map->submap_count + 1; /* a submap and the stash are full: finer splitting helps */
+        submaps =
+            map->submap_count + 1; /* a submap and the stash are full: finer splitting helps */
     }
     if (submaps >= NACREI_SUBMAPS_MAX) {
         *refused = 1;
@@ -87,6 +91,76 @@ nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *ref
         }
         submaps = map->submap_count + (submaps - map->submap_count) / 2;
     }
+}
+
+void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps)
+{
+    nacrei_cuda_map *map = self->map;
+    /* Segments would have to be told to the device; they are allocated when they are used. */
+    if (map->region.base != NULL && nacrei_region_ensure(self->device, &map->region, submaps + 1,
+                                                         bytes_max(map)) == cudaSuccess) {
+        nacrei_map_count_memory(map);
+    }
+}
+
+/* Rebuilds `count` submaps, in turn, and takes the stash's keys back into them where there is room. */
+static nacre_status maintain(nacrei_map_call *self, uint64_t count)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status;
+    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    while (count != 0) {
+        if (map->maintained >= map->submap_count) {
+            map->maintained = 0;
+        }
+        const uint64_t left = map->submap_count - map->maintained;
+        const uint64_t now = count < left ? count : left;
+        NACREI_CUDA(
+            map->kernels->maintain(&device->gpu, &map->table, map->maintained, now, self->stream));
+        map->maintained += now;
+        count -= now;
+    }
+    /* Growth by nothing: its end empties the stash. */
+    NACREI_CUDA(map->kernels->grow(&device->gpu, &map->table, map->submap_count, map->submap_count,
+                                   self->stream));
+    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
+cleanup:
+    return status;
+}
+
+nacre_status nacrei_map_maintain_worn(nacrei_map_call *self)
+{
+    nacrei_cuda_map *map = self->map;
+    if (self->capturing) {
+        return NACRE_OK;
+    }
+    nacrei_map_retire(map);
+    /* At least as many as keep the GPU busy: each launch costs a few microseconds. */
+    uint64_t least = self->device->gpu.multiprocessors;
+    least = least < map->submap_count ? least : map->submap_count;
+    if (map->worn_submaps < (double)least) {
+        return NACRE_OK;
+    }
+    const uint64_t most = map->submap_count;
+    const uint64_t count = map->worn_submaps < (double)most ? (uint64_t)map->worn_submaps : most;
+    map->worn_submaps = count == most ? 0.0 : map->worn_submaps - (double)count;
+    return maintain(self, count);
+}
+
+nacre_status nacrei_cuda_map_maintain(nacre_map *head, nacre_error *error, nacre_stream stream)
+{
+    nacrei_map_call self;
+    nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_maintain", error, stream);
+    if (status == NACRE_OK) {
+        self.map->worn_submaps = 0.0;
+        self.map->maintained = 0;
+        status = maintain(&self, self.map->submap_count);
+    }
+    nacrei_map_call_end(&self);
+    return status;
 }
 
 nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error *error,
@@ -104,9 +178,10 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
         goto cleanup;
     }
     if (self.capturing) {
-        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                             "%s: keys is %llu and the stream is capturing; allowed there: up to %llu", call,
-                             (unsigned long long)keys, (unsigned long long)map->capacity_keys);
+        status =
+            nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
+                        "%s: keys is %llu and the stream is capturing; allowed there: up to %llu",
+                        call, (unsigned long long)keys, (unsigned long long)map->capacity_keys);
         goto cleanup;
     }
     const uint64_t bytes = nacrei_cuda_map_estimate(head->device, &map->head.config, keys);
@@ -121,10 +196,9 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
     }
     const uint64_t before = map->reserved_keys;
     map->reserved_keys = keys;
-    NACREI_TRY(grow_to(&self,
-                       nacrei_table_submaps_reserved(keys, map->submap_slots,
-                                                     map->head.config.load_max),
-                       &refused));
+    NACREI_TRY(grow_to(
+        &self, nacrei_table_submaps_reserved(keys, map->submap_slots, map->head.config.load_max),
+        &refused));
     if (refused) {
         map->reserved_keys = before;
         status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,

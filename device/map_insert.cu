@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Insertion: insert, insert_or_assign, insert_or_apply, find_or_insert. One thread per key finds the key or claims
- * a slot for it (claim.cuh), then does what the operation does to the value.
+ * Insertion: insert, insert_or_assign, insert_or_apply, find_or_insert. One thread per key finds
+ * the key or claims a slot for it (claim.cuh), then does what the operation does to the value.
  */
 #include "device/claim.cuh"
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
 #include "nacre/core/reduction.h"
 
-namespace {
+namespace
+{
 
 /* Combines a value in the table with an element's. Relaxed: each value is a word of its own. */
 template <typename Width>
@@ -94,8 +95,8 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     const bool exists = index < elements.count;
     bool takes_part = exists;
     if constexpr (Kind != PLAIN) {
-        takes_part = index < nacrei_elements_count(elements) &&
-                     nacrei_element_in_mask(elements, index);
+        takes_part =
+            index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index);
     }
     if (Kind == METERED && elements.retry) {
         takes_part = exists && (elements.left_out[index / 32] >> (index % 32) & 1) != 0;
@@ -105,9 +106,8 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         value_type value = 0;
         if constexpr (Width::value_bytes != 0) {
-            value = elements.values != nullptr
-                        ? __ldcs((const value_type *)elements.values + index)
-                        : (value_type)nacrei_type_one(elements.type);
+            value = elements.values != nullptr ? __ldcs((const value_type *)elements.values + index)
+                                               : (value_type)nacrei_type_one(elements.type);
         }
         const nacrei_found<Width> place = nacrei_find_or_claim<Width, Kind == METERED>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
@@ -175,14 +175,16 @@ cudaError_t nacrei_insert(const nacrei_table *table, const nacrei_elements *elem
     return cudaErrorInvalidValue;
 }
 
-template <typename Width, unsigned Operation> static void prepare(cudaError_t *error)
+template <typename Width, unsigned Operation>
+static void prepare(cudaError_t *error)
 {
     nacrei_prepare(insert_kernel<Width, Operation, PLAIN>, error);
     nacrei_prepare(insert_kernel<Width, Operation, OPTIONS>, error);
     nacrei_prepare(insert_kernel<Width, Operation, METERED>, error);
 }
 
-template <typename Width> cudaError_t nacrei_insert_prepare(void)
+template <typename Width>
+cudaError_t nacrei_insert_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     prepare<Width, NACREI_INSERT>(&error);
@@ -194,8 +196,8 @@ template <typename Width> cudaError_t nacrei_insert_prepare(void)
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_insert<nacrei_width<key_bytes, value_bytes>>(                      \
-        const nacrei_table *, const nacrei_elements *, uint32_t, uint32_t, cudaStream_t);          \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                 \
+    template cudaError_t nacrei_insert<nacrei_width<key_bytes, value_bytes>>(             \
+        const nacrei_table *, const nacrei_elements *, uint32_t, uint32_t, cudaStream_t); \
     template cudaError_t nacrei_insert_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inspection: one pass over all slots that counts keys and probe lengths and checks the invariants of the table,
- * for nacre_map_check and nacre_map_statistics_get; and lookups of random keys, for the buckets read on a miss.
+ * Inspection: one pass over all slots that counts keys and probe lengths and checks the invariants
+ * of the table, for nacre_map_check and nacre_map_statistics_get; and lookups of random keys, for
+ * the buckets read on a miss.
  */
 #include "device/kernels_internal.cuh"
 #include "device/table.cuh"
 
-namespace {
+namespace
+{
 
 constexpr unsigned inspect_threads = 256;
 constexpr unsigned missing_lookups = 1u << 16; /* sampled: a mean within half a percent */
@@ -24,7 +26,10 @@ __device__ void tell_broken(nacrei_inspection *inspection, uint32_t what, uint64
     }
 }
 
-/* Looks at one slot of submap `number`; returns the length of its key's path in buckets, 0 for an empty slot. */
+/*
+ * Looks at one slot of submap `number`; returns the length of its key's path in buckets, 0 for an
+ * empty slot.
+ */
 template <typename Width>
 __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &shape,
                                  uint64_t number, char *submap, uint64_t index,
@@ -34,14 +39,14 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
     const uint32_t bucket = (uint32_t)(index / Width::slots);
     typename Width::slot_type slot = Width::load(address);
     if (Width::is_empty(slot)) {
-        if (Width::signature_of_empty(slot) != nacrei_signature_load<false>(table, submap, bucket)) {
+        if (Width::signature_of_empty(slot) !=
+            nacrei_signature_load<false>(table, submap, bucket)) {
             tell_broken(inspection, NACREI_BROKEN_SIGNATURE, number, index);
         }
         return 0;
     }
     const typename Width::key_type stored = Width::key_of(slot);
-    const uint64_t hash =
-        nacrei_hash(nacrei_key_store(stored, Width::key_bytes), table.seed);
+    const uint64_t hash = nacrei_hash(nacrei_key_store(stored, Width::key_bytes), table.seed);
     if (number != 0 && number != nacrei_submap_of(hash, shape.submap_count, shape.half)) {
         tell_broken(inspection, NACREI_BROKEN_SUBMAP, number, index);
     }
@@ -72,8 +77,7 @@ __global__ void __launch_bounds__(inspect_threads)
     for (uint64_t number = blockIdx.x; number <= shape.submap_count; number += gridDim.x) {
         char *submap = nacrei_submap_address(table, number);
         for (uint64_t index = threadIdx.x; index < slots; index += inspect_threads) {
-            uint32_t length =
-                inspect_slot<Width>(table, shape, number, submap, index, inspection);
+            uint32_t length = inspect_slot<Width>(table, shape, number, submap, index, inspection);
             if (length != 0) {
                 atomicAdd(&lengths[length - 1 < 15 ? length - 1 : 15], 1ull);
                 atomicAdd(&keys, 1ull);
@@ -84,8 +88,8 @@ __global__ void __launch_bounds__(inspect_threads)
         }
     }
     if (blockIdx.x == 0 && threadIdx.x < Width::empty_patterns) {
-        const typename Width::slot_type side = Width::load(
-            nacrei_side_address<Width>(table, (typename Width::key_type)threadIdx.x));
+        const typename Width::slot_type side =
+            Width::load(nacrei_side_address<Width>(table, (typename Width::key_type)threadIdx.x));
         if (!Width::is_empty(side)) {
             if (Width::key_of(side) != Width::empty_patterns) {
                 tell_broken(inspection, NACREI_BROKEN_SIDE, 0, threadIdx.x);
@@ -141,15 +145,16 @@ cudaError_t nacrei_inspect(const nacrei_gpu *gpu, const nacrei_table *table,
     return cudaPeekAtLastError();
 }
 
-template <typename Width> cudaError_t nacrei_inspect_prepare(void)
+template <typename Width>
+cudaError_t nacrei_inspect_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(inspect_kernel<Width>, &error);
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_inspect<nacrei_width<key_bytes, value_bytes>>(                     \
-        const nacrei_gpu *, const nacrei_table *, nacrei_inspection *, cudaStream_t);              \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                             \
+    template cudaError_t nacrei_inspect<nacrei_width<key_bytes, value_bytes>>(        \
+        const nacrei_gpu *, const nacrei_table *, nacrei_inspection *, cudaStream_t); \
     template cudaError_t nacrei_inspect_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

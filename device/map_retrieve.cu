@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Retrieval of everything: a block takes a tile of slots in registers, counts the occupied ones by ballot, makes
- * one reservation in the output for all of them, and writes them there. The reservation counter is the caller's
- * `needed`, which ends up as the number of keys.
+ * Retrieval of everything: a block takes a tile of slots in registers, counts the occupied ones by
+ * ballot, makes one reservation in the output for all of them, and writes them there. The
+ * reservation counter is the caller's `needed`, which ends up as the number of keys.
  */
 #include "device/kernels_internal.cuh"
 #include "device/table.cuh"
 
-namespace {
+namespace
+{
 
 constexpr unsigned tile_threads = 256;
 constexpr unsigned tile_vectors = 4; /* per thread, 16 bytes each: four loads in flight */
@@ -58,8 +59,7 @@ __global__ void __launch_bounds__(tile_threads)
         uint32_t kept = 0;
 #pragma unroll
         for (unsigned v = 0; v < tile_vectors; v++) {
-            const uint64_t at =
-                begin + ((uint64_t)(warp * tile_vectors + v) * 32 + lane) * 16;
+            const uint64_t at = begin + ((uint64_t)(warp * tile_vectors + v) * 32 + lane) * 16;
             content[v].vector = at < submap_slot_bytes ? __ldcs((const ulonglong2 *)(submap + at))
                                                        : make_ulonglong2(0, 0);
         }
@@ -67,8 +67,7 @@ __global__ void __launch_bounds__(tile_threads)
         for (unsigned v = 0; v < tile_vectors; v++) {
 #pragma unroll
             for (unsigned j = 0; j < slots; j++) {
-                const uint32_t occupied =
-                    __ballot_sync(~0u, !Width::is_empty(content[v].slot[j]));
+                const uint32_t occupied = __ballot_sync(~0u, !Width::is_empty(content[v].slot[j]));
                 rank[v][j] = kept + __popc(occupied & below);
                 kept += __popc(occupied);
             }
@@ -105,8 +104,8 @@ __global__ void __launch_bounds__(tile_threads)
         __syncthreads(); /* before the next round writes of_warp and first_of_tile */
     }
     if (blockIdx.x == 0 && threadIdx.x < Width::empty_patterns) {
-        const slot_type slot = Width::load(
-            nacrei_side_address<Width>(table, (typename Width::key_type)threadIdx.x));
+        const slot_type slot =
+            Width::load(nacrei_side_address<Width>(table, (typename Width::key_type)threadIdx.x));
         if (!Width::is_empty(slot)) {
             write_out<Width>(keys_out, values_out, atomicAdd(needed, 1ull), capacity,
                              (typename Width::key_type)threadIdx.x, Width::value_of(slot));
@@ -130,16 +129,17 @@ cudaError_t nacrei_retrieve(const nacrei_gpu *gpu, const nacrei_table *table, vo
     return cudaPeekAtLastError();
 }
 
-template <typename Width> cudaError_t nacrei_retrieve_prepare(void)
+template <typename Width>
+cudaError_t nacrei_retrieve_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(retrieve_kernel<Width>, &error);
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_retrieve<nacrei_width<key_bytes, value_bytes>>(                    \
-        const nacrei_gpu *, const nacrei_table *, void *, void *, uint64_t, uint64_t *,            \
-        cudaStream_t);                                                                             \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                               \
+    template cudaError_t nacrei_retrieve<nacrei_width<key_bytes, value_bytes>>(         \
+        const nacrei_gpu *, const nacrei_table *, void *, void *, uint64_t, uint64_t *, \
+        cudaStream_t);                                                                  \
     template cudaError_t nacrei_retrieve_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

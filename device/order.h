@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order between streams: which batches of a map may run beside each other, and who waits for whom. Each batch
- * leaves an event in its stream; a batch on another stream waits on the device for the events that conflict:
+ * Order between streams: which batches of a map may run beside each other, and who waits for whom.
+ * Each batch leaves an event in its stream; a batch on another stream waits on the device for the
+ * events that conflict:
  *
  *     READ       beside READ and INSERT (a slot is claimed in one step)
  *     INSERT     beside READ and INSERT

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-/* More than is needed is mapped at once, by this share of what there is: a mapping costs 50 us, whatever its size,
-   and peak memory during growth stays within 1.10 of the memory after it. */
+/*
+ * More than is needed is mapped at once, by this share of what there is: a mapping costs 50 us,
+ * whatever its size, and peak memory during growth stays within 1.10 of the memory after it.
+ */
 #define SPARE_SHARE 32
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
@@ -51,8 +53,8 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
                : segments_bytes(submap_bytes, submaps, &segments);
 }
 
-static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *region,
-                                uint64_t submaps, uint64_t bytes_max)
+static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *region, uint64_t submaps,
+                                uint64_t bytes_max)
 {
     const uint64_t granularity = device->ranges.granularity_bytes;
     uint64_t needed = round_up(submaps * region->submap_bytes, granularity);
@@ -69,8 +71,8 @@ static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *regio
         region->bytes = ample;
         return cudaSuccess;
     }
-    cudaError_t result = nacrei_ranges_map(&device->ranges, region->base + region->bytes,
-                                           needed - region->bytes);
+    cudaError_t result =
+        nacrei_ranges_map(&device->ranges, region->base + region->bytes, needed - region->bytes);
     if (result == cudaSuccess) {
         region->bytes = needed;
     }
@@ -93,8 +95,7 @@ static cudaError_t ensure_segments(nacrei_cuda_device *device, nacrei_region *re
 {
     uint32_t segments;
     const uint32_t before = region->segment_count;
-    if (segments_bytes(region->submap_bytes, submaps, &segments) > bytes_max &&
-        segments > before) {
+    if (segments_bytes(region->submap_bytes, submaps, &segments) > bytes_max && segments > before) {
         return cudaErrorMemoryAllocation;
     }
     while (region->segment_count < segments) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a table. One range of addresses is reserved when a map is created, and memory is mapped into it as
- * the table grows: addresses of submaps are arithmetic, and stay what they are. Where ranges cannot be had (a
- * caller's allocator, an old driver) the table lies in segments (nacre/core/table.h).
+ * The memory of a table. One range of addresses is reserved when a map is created, and memory is
+ * mapped into it as the table grows: addresses of submaps are arithmetic, and stay what they are.
+ * Where ranges cannot be had (a caller's allocator, an old driver) the table lies in segments
+ * (nacre/core/table.h).
  */
 #ifndef NACRE_DEVICE_REGION_H
 #define NACRE_DEVICE_REGION_H
@@ -27,8 +28,8 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
                              uint64_t submaps);
 
 /*
- * Backs so many submaps, by at most bytes_max bytes of memory in all. All or nothing; memory not yet used is
- * not zeroed. cudaErrorMemoryAllocation: refused.
+ * Backs so many submaps, by at most bytes_max bytes of memory in all. All or nothing; memory not
+ * yet used is not zeroed. cudaErrorMemoryAllocation: refused.
  */
 cudaError_t nacrei_region_ensure(nacrei_cuda_device *device, nacrei_region *region,
                                  uint64_t submaps, uint64_t bytes_max);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots on the device: loading a bucket, claiming a slot, reading and writing values, for each width. The
- * layout is nacre/core/slot.h's; here are the memory operations.
+ * Slots on the device: loading a bucket, claiming a slot, reading and writing values, for each
+ * width. The layout is nacre/core/slot.h's; here are the memory operations.
  *
- * All accesses to slots are relaxed: an insertion may run beside lookups and other insertions of the same map, and
- * each access must be whole. Order between batches comes from the kernel boundary.
+ * All accesses to slots are relaxed: an insertion may run beside lookups and other insertions of
+ * the same map, and each access must be whole. Order between batches comes from the kernel
+ * boundary.
  *
- * Lookups load at block scope ("near"): the L1 cache may answer, so that both halves of a bucket cost one request
- * to the L2 cache (at device scope they cost two: 18 instead of 26 G lookups/s). What the L1 cache holds is never
- * older than the kernel, and during a lookup slots are only ever filled: a lookup that sees an older state sees one
- * in which the keys of earlier batches already were. Insertions, which act on what they see, load at device scope.
+ * Searches load at block scope ("near"): the L1 cache may answer, so that both halves of a bucket
+ * cost one request to the L2 cache (at device scope they cost two: 18 instead of 26 G lookups/s).
+ * What the L1 cache holds is never older than the kernel, and beside lookups and insertions slots
+ * are only ever filled: an older state has holes that are holes no more, and nothing else. A lookup
+ * that sees one sees a state in which the keys of earlier batches already were; an insertion that
+ * acts on one fails to claim the hole, and looks again at device scope.
  */
 #ifndef NACRE_DEVICE_SLOT_CUH
 #define NACRE_DEVICE_SLOT_CUH
@@ -25,7 +28,8 @@ struct alignas(16) nacrei_slot16 {
     uint64_t value;
 };
 
-template <bool Near> __device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
+template <bool Near>
+__device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
 {
     nacrei_slot16 slot;
     if constexpr (Near) {
@@ -57,26 +61,22 @@ __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
     return word;
 }
 
-template <typename Word> __device__ __forceinline__ Word nacrei_load_relaxed(const Word *address)
+template <typename Word>
+__device__ __forceinline__ Word nacrei_load_relaxed(const Word *address)
 {
     Word word;
     if constexpr (sizeof(Word) == 8) {
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-                     : "=l"(word)
-                     : "l"(address)
-                     : "memory");
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(address) : "memory");
     } else {
-        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
-                     : "=r"(word)
-                     : "l"(address)
-                     : "memory");
+        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(address) : "memory");
     }
     return word;
 }
 
 /*
- * Compare and swap of a whole slot; returns what was there. Relaxed: nothing is published through the slot but
- * the slot. 16-byte slots need compute capability 9.0 (map.c does not create such maps below).
+ * Compare and swap of a whole slot; returns what was there. Relaxed: nothing is published through
+ * the slot but the slot. 16-byte slots need compute capability 9.0 (map.c does not create such maps
+ * below).
  */
 __device__ __forceinline__ nacrei_slot16 nacrei_swap_slot(void *address, nacrei_slot16 expected,
                                                           nacrei_slot16 desired)
@@ -117,22 +117,33 @@ __device__ __forceinline__ bool nacrei_same_slot(nacrei_slot16 a, nacrei_slot16 
 {
     return a.key == b.key && a.value == b.value;
 }
-__device__ __forceinline__ bool nacrei_same_slot(uint64_t a, uint64_t b) { return a == b; }
-__device__ __forceinline__ bool nacrei_same_slot(uint32_t a, uint32_t b) { return a == b; }
+__device__ __forceinline__ bool nacrei_same_slot(uint64_t a, uint64_t b)
+{
+    return a == b;
+}
+__device__ __forceinline__ bool nacrei_same_slot(uint32_t a, uint32_t b)
+{
+    return a == b;
+}
 
-template <unsigned Bytes> struct nacrei_word;
-template <> struct nacrei_word<0> {
+template <unsigned Bytes>
+struct nacrei_word;
+template <>
+struct nacrei_word<0> {
     typedef uint32_t type; /* a set: stands where a value's type is named, never stored */
 };
-template <> struct nacrei_word<4> {
+template <>
+struct nacrei_word<4> {
     typedef uint32_t type;
 };
-template <> struct nacrei_word<8> {
+template <>
+struct nacrei_word<8> {
     typedef uint64_t type;
 };
 
 /* Everything about one pair of widths. */
-template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
+template <unsigned KeyBytes, unsigned ValueBytes>
+struct nacrei_width {
     static constexpr unsigned key_bytes = KeyBytes;
     static constexpr unsigned value_bytes = ValueBytes;
     static constexpr unsigned slot_bytes =
@@ -144,10 +155,12 @@ template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
     typedef typename nacrei_word<KeyBytes>::type key_type;
     typedef typename nacrei_word<ValueBytes>::type value_type;
 
-    template <unsigned Bytes, typename Dummy = void> struct raw {
+    template <unsigned Bytes, typename Dummy = void>
+    struct raw {
         typedef typename nacrei_word<Bytes>::type type;
     };
-    template <typename Dummy> struct raw<16, Dummy> {
+    template <typename Dummy>
+    struct raw<16, Dummy> {
         typedef nacrei_slot16 type;
     };
     typedef typename raw<slot_bytes>::type slot_type;
@@ -192,7 +205,10 @@ template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
         return key_of(slot) < empty_patterns;
     }
 
-    /* An empty slot carries its bucket's overflow signature: in the value half, or as the pattern of a set. */
+    /*
+     * An empty slot carries its bucket's overflow signature: in the value half, or as the pattern
+     * of a set.
+     */
     static __device__ __forceinline__ slot_type make_empty(uint32_t signature)
     {
         return ValueBytes == 0 ? make((key_type)signature, 0) : make(0, (value_type)signature);
@@ -213,11 +229,10 @@ template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
     }
 
     /* Two 16-byte loads, whatever the slot size. */
-    template <bool Near> static __device__ __forceinline__ bucket load_bucket(const char *address)
+    static __device__ __forceinline__ bucket load_bucket(const char *address, bool near)
     {
-        nacrei_slot16 low = nacrei_load16<Near>(address);
-        nacrei_slot16 high = nacrei_load16<Near>(address + 16);
-        return unpack(low, high);
+        return near ? unpack(nacrei_load16<true>(address), nacrei_load16<true>(address + 16))
+                    : unpack(nacrei_load16<false>(address), nacrei_load16<false>(address + 16));
     }
 
     static __device__ __forceinline__ bucket unpack(const nacrei_slot16 &low,
@@ -252,8 +267,9 @@ template <unsigned KeyBytes, unsigned ValueBytes> struct nacrei_width {
 };
 
 /*
- * Overwrites a value. By an exchange whose result nobody wants, not a store: the L2 cache combines atomics on one
- * address five times as fast as stores, which counts for hot keys. Relaxed: a value is a word of its own.
+ * Overwrites a value. By an exchange whose result nobody wants, not a store: the L2 cache combines
+ * atomics on one address five times as fast as stores, which counts for hot keys. Relaxed: a value
+ * is a word of its own.
  */
 template <typename Width>
 __device__ __forceinline__ void nacrei_assign_value(char *slot, typename Width::value_type value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table on the device: addresses, signatures, and the one lookup that find, contains, assign, erase and the
- * inspection share. Decisions are those of nacre/core/.
+ * The table on the device: addresses, signatures, and the one lookup that find, contains, assign,
+ * erase and the inspection share. Decisions are those of nacre/core/.
  */
 #ifndef NACRE_DEVICE_TABLE_CUH
 #define NACRE_DEVICE_TABLE_CUH
@@ -22,8 +22,7 @@ struct nacrei_shape {
 __device__ __forceinline__ nacrei_shape nacrei_shape_of(const nacrei_table &table)
 {
     nacrei_shape shape;
-    shape.submap_count =
-        table.submap_count != 0 ? table.submap_count : table.control->submap_count;
+    shape.submap_count = table.submap_count != 0 ? table.submap_count : table.control->submap_count;
     shape.half = nacrei_floor_power(shape.submap_count);
     return shape;
 }
@@ -49,8 +48,8 @@ __device__ __forceinline__ nacrei_cursor nacrei_cursor_begin(const nacrei_table 
                                                              uint64_t hash)
 {
     nacrei_cursor cursor;
-    cursor.submap = nacrei_submap_address(
-        table, nacrei_submap_of(hash, shape.submap_count, shape.half));
+    cursor.submap =
+        nacrei_submap_address(table, nacrei_submap_of(hash, shape.submap_count, shape.half));
     cursor.probe = nacrei_probe_begin(hash, table.bucket_mask);
     cursor.in_stash = false;
     return cursor;
@@ -97,8 +96,11 @@ __device__ __forceinline__ uint32_t nacrei_signature_load(const nacrei_table &ta
 __device__ __forceinline__ void nacrei_signature_set(const nacrei_table &table, char *submap,
                                                      uint32_t bucket, uint32_t bit)
 {
-    /* Relaxed: within this batch nobody relies on the bit, since who has seen no hole goes on regardless, and who
-       has seen one would have found a key beyond it there; later batches are ordered by the kernel boundary. */
+    /*
+     * Relaxed: within this batch nobody relies on the bit, since who has seen no hole goes on
+     * regardless, and who has seen one would have found a key beyond it there; later batches are
+     * ordered by the kernel boundary.
+     */
     atomicOr(nacrei_signature_address(table, submap, bucket),
              bit << nacrei_signature_shift(bucket));
 }
@@ -136,7 +138,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     for (;;) {
         char *address = nacrei_bucket_address(cursor);
-        typename Width::bucket bucket = Width::template load_bucket<true>(address);
+        typename Width::bucket bucket = Width::load_bucket(address, true);
         uint32_t signature = ~0u;
 #pragma unroll
         for (unsigned i = 0; i < Width::slots; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table as the device sees it: what host code and kernels share. Plain C; the layout is the same on both
- * sides. `nacrei_table` goes to kernels by value and never changes in the life of a map, so that captured
- * kernels stay valid; what growth changes stands in `nacrei_control`, in device memory.
+ * A table as the device sees it: what host code and kernels share. Plain C; the layout is the same
+ * on both sides. `nacrei_table` goes to kernels by value and never changes in the life of a map, so
+ * that captured kernels stay valid; what growth changes stands in `nacrei_control`, in device
+ * memory.
  */
 #ifndef NACRE_DEVICE_TABLE_H
 #define NACRE_DEVICE_TABLE_H
@@ -20,19 +21,22 @@ extern "C" {
 #define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
 
 typedef struct nacrei_control {
-    unsigned char side[NACREI_SIDE_SLOTS_MAX * 16]; /* side slots, at the width's slot size; 16-aligned */
-    char *segments[NACREI_SEGMENTS_MAX];            /* where addresses are not arithmetic */
-    uint64_t submap_count;                          /* without the stash */
-    uint64_t capacity_keys;                         /* metered insertions stop here */
-    uint64_t size;                                  /* keys present, published per block or, metered, per key */
-    uint64_t taken; /* metered: keys present plus insertions on their way; equals size between batches */
+    unsigned char
+        side[NACREI_SIDE_SLOTS_MAX * 16]; /* side slots, at the width's slot size; 16-aligned */
+    char *segments[NACREI_SEGMENTS_MAX];  /* where addresses are not arithmetic */
+    uint64_t submap_count;                /* without the stash */
+    uint64_t capacity_keys;               /* metered insertions stop here */
+    uint64_t size; /* keys present, published per block or, metered, per key */
+    uint64_t
+        taken; /* metered: keys present plus insertions on their way; equals size between batches */
 } nacrei_control;
 
 /* Pinned memory that any batch may write and the host reads without a wait. */
 typedef struct nacrei_hints {
     uint32_t full; /* not 0: an element found no room */
     uint32_t reserved;
-    uint64_t size; /* keys after some recent captured insertion: near the truth, for growth and information */
+    uint64_t
+        size; /* keys after some recent captured insertion: near the truth, for growth and information */
 } nacrei_hints;
 
 /* What a batch did, told to the host by its last block: one entry of a ring in pinned memory. */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #if CUDART_VERSION < 12040
-#error "Nacre needs CUDA 12.4 or newer: 128-bit loads and compare-and-swap in PTX, and stream numbers"
+#error \
+    "Nacre needs CUDA 12.4 or newer: 128-bit loads and compare-and-swap in PTX, and stream numbers"
 #endif
 
 static void *driver_entry(const char *name)
@@ -35,11 +36,11 @@ static CUmemAllocationProp memory_of(int ordinal)
 }
 
 /* An entry point is a data pointer that is a function; ISO C has no cast for that, POSIX has. */
-#define FIND(field, name)                                                                          \
-    do {                                                                                           \
-        void *entry = driver_entry(name);                                                          \
-        memcpy(&ranges->field, &entry, sizeof entry);                                              \
-        complete = complete && entry != NULL;                                                      \
+#define FIND(field, name)                             \
+    do {                                              \
+        void *entry = driver_entry(name);             \
+        memcpy(&ranges->field, &entry, sizeof entry); \
+        complete = complete && entry != NULL;         \
     } while (0)
 
 void nacrei_ranges_find(nacrei_ranges *ranges, int ordinal)
@@ -53,7 +54,8 @@ void nacrei_ranges_find(nacrei_ranges *ranges, int ordinal)
     FIND(map, "cuMemMap");
     FIND(unmap, "cuMemUnmap");
     FIND(access, "cuMemSetAccess");
-    CUresult (*granularity)(size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags);
+    CUresult (*granularity)(size_t *, const CUmemAllocationProp *,
+                            CUmemAllocationGranularity_flags);
     void *entry = driver_entry("cuMemGetAllocationGranularity");
     memcpy(&granularity, &entry, sizeof entry);
     size_t bytes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls that differ between toolkits, or that only the driver has: all of them stand in toolkit.c. The driver
- * is never linked; its entry points are asked for at run time.
+ * The calls that differ between toolkits, or that only the driver has: all of them stand in
+ * toolkit.c. The driver is never linked; its entry points are asked for at run time.
  */
 #ifndef NACRE_DEVICE_TOOLKIT_H
 #define NACRE_DEVICE_TOOLKIT_H
@@ -17,8 +17,7 @@ typedef struct nacrei_ranges {
     CUresult (*create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
                        unsigned long long);
     CUresult (*release)(CUmemGenericAllocationHandle);
-    CUresult (*map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
-                    unsigned long long);
+    CUresult (*map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
     CUresult (*unmap)(CUdeviceptr, size_t);
     CUresult (*access)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t);
     uint64_t granularity_bytes;
@@ -26,10 +25,16 @@ typedef struct nacrei_ranges {
     uint32_t usable;
 } nacrei_ranges;
 
-/* Fills *ranges for a device that is current; usable stays 0 where the driver or the device lacks them. */
+/*
+ * Fills *ranges for a device that is current; usable stays 0 where the driver or the device lacks
+ * them.
+ */
 void nacrei_ranges_find(nacrei_ranges *ranges, int ordinal);
 
-/* Backs [address, address + bytes) of a reserved range with new memory of the device, zeroed by nobody. */
+/*
+ * Backs [address, address + bytes) of a reserved range with new memory of the device, zeroed by
+ * nobody.
+ */
 cudaError_t nacrei_ranges_map(const nacrei_ranges *ranges, char *address, uint64_t bytes);
 void nacrei_ranges_unmap(const nacrei_ranges *ranges, char *address, uint64_t bytes);
 

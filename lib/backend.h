@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam: what a backend is to the public functions. lib/cpu fills one such table, device/ another;
- * neither includes the other. Public functions (lib/device.c, lib/map.c) validate their arguments and
- * forward here; they hold no policy. A backend may rely on what the front has checked: complete structs,
- * known constants, supported widths, non-NULL aligned pointers, sizes that do not overflow. On success it
- * leaves an error alone; a failure goes through nacrei_fail.
+ * The seam: what a backend is to the public functions. lib/cpu fills one such table, device/
+ * another; neither includes the other. Public functions (lib/device.c, lib/map.c) validate their
+ * arguments and forward here; they hold no policy. A backend may rely on what the front has
+ * checked: complete structs, known constants, supported widths, non-NULL aligned pointers, sizes
+ * that do not overflow. On success it leaves an error alone; a failure goes through nacrei_fail.
  *
  * Plain C that also compiles in .cu files.
  */
@@ -78,8 +78,9 @@ struct nacrei_backend {
     uint32_t (*supports)(uint32_t key_bytes, uint32_t value_bytes);
 
     /*
-     * Opens a device; `config` is complete and valid. Fills everything of the head but `references` and `ledger`. On
-     * NO_DEVICE, *present says whether the machine has hardware for this backend that cannot be used.
+     * Opens a device; `config` is complete and valid. Fills everything of the head but `references`
+     * and `ledger`. On NO_DEVICE, *present says whether the machine has hardware for this backend
+     * that cannot be used.
      */
     nacre_status (*device_open)(const nacre_device_config *config, nacre_device **device,
                                 uint32_t *present, nacre_error *error);
@@ -101,9 +102,9 @@ struct nacrei_backend {
     const char *(*memory_unreachable)(nacre_device *, const void *pointer);
 
     /*
-     * Bytes of a map of this config with room for `keys`, at least as created; UINT64_MAX: beyond any
-     * machine. The front refuses a map whose estimate for capacity_keys exceeds memory_limit_bytes; in
-     * reserve the limit is the backend's to check.
+     * Bytes of a map of this config with room for `keys`, at least as created; UINT64_MAX: beyond
+     * any machine. The front refuses a map whose estimate for capacity_keys exceeds
+     * memory_limit_bytes; in reserve the limit is the backend's to check.
      */
     uint64_t (*map_estimate)(const nacre_device *, const nacre_map_config *, uint64_t keys);
     nacre_status (*map_create)(nacre_device *, const nacre_map_config *, nacre_map **,
@@ -111,7 +112,9 @@ struct nacrei_backend {
     void (*map_destroy)(nacre_map *); /* the front gives up the device's reference afterwards */
     nacre_status (*map_clear)(nacre_map *, nacre_error *, nacre_stream);
     nacre_status (*map_reserve)(nacre_map *, uint64_t keys, nacre_error *, nacre_stream);
-    void (*map_info)(nacre_map *, nacre_map_info *); /* but widths and growth, which the front knows */
+    nacre_status (*map_maintain)(nacre_map *, nacre_error *, nacre_stream);
+    void (*map_info)(nacre_map *,
+                     nacre_map_info *); /* but widths and growth, which the front knows */
     nacre_status (*map_size)(nacre_map *, uint64_t *, nacre_error *, nacre_stream);
     nacre_status (*map_size_async)(nacre_map *, uint64_t *, nacre_error *, nacre_stream);
     uint32_t (*map_faults)(nacre_map *, uint32_t clear);

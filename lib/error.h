@@ -10,9 +10,10 @@ extern "C" {
 #endif
 
 /*
- * Writes status, system code and message into `error`, as far as its struct_size reaches (NULL: nowhere),
- * and returns `status`, so that a caller can `return nacrei_fail(...)`. The message names the call, the
- * parameter, its value and what is allowed: "nacre_map_create: key_bytes is 3; allowed: 4, 8".
+ * Writes status, system code and message into `error`, as far as its struct_size reaches (NULL:
+ * nowhere), and returns `status`, so that a caller can `return nacrei_fail(...)`. The message names
+ * the call, the parameter, its value and what is allowed: "nacre_map_create: key_bytes is 3;
+ * allowed: 4, 8".
  */
 nacre_status nacrei_fail(nacre_error *error, nacre_status status, int32_t system_code,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));

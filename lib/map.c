@@ -104,6 +104,14 @@ nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre_stream st
     return call.device->backend->map_clear(call.map, error, stream);
 }
 
+nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream)
+{
+    nacrei_call call = {.name = "nacre_map_maintain", .error = error};
+    NACREI_TRY(nacrei_check_map(&call, map));
+    NACREI_TRY(nacrei_check_stream(&call, stream));
+    return call.device->backend->map_maintain(call.map, error, stream);
+}
+
 nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                nacre_stream stream)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one list of key and value widths: NACREI_WIDTHS(X) expands X(key_bytes, value_bytes, index) for each pair
- * that this build has. NACRE_WIDTHS_8X8=0 and so on, set by the build option NACRE_WIDTHS, take pairs out.
+ * The one list of key and value widths: NACREI_WIDTHS(X) expands X(key_bytes, value_bytes, index)
+ * for each pair that this build has. NACRE_WIDTHS_8X8=0 and so on, set by the build option
+ * NACRE_WIDTHS, take pairs out.
  */
 #ifndef NACRE_LIB_WIDTHS_H
 #define NACRE_LIB_WIDTHS_H
@@ -58,12 +59,12 @@
 #define NACREI_WIDTH_4X0(X)
 #endif
 
-#define NACREI_WIDTHS(X)                                                                           \
-    NACREI_WIDTH_8X8(X)                                                                            \
-    NACREI_WIDTH_8X4(X)                                                                            \
-    NACREI_WIDTH_8X0(X)                                                                            \
-    NACREI_WIDTH_4X8(X)                                                                            \
-    NACREI_WIDTH_4X4(X)                                                                            \
+#define NACREI_WIDTHS(X) \
+    NACREI_WIDTH_8X8(X)  \
+    NACREI_WIDTH_8X4(X)  \
+    NACREI_WIDTH_8X0(X)  \
+    NACREI_WIDTH_4X8(X)  \
+    NACREI_WIDTH_4X4(X)  \
     NACREI_WIDTH_4X0(X)
 
 #define NACREI_WIDTHS_COUNT 6

@@ -3,8 +3,9 @@
  * The device: the one place for backend, allocator, threads and log.
  *
  * A device is opened once and serves any number of maps, from any number of threads; each object
- * holds a reference to it, so that closing it before its objects is allowed. AUTO takes a CUDA device
- * where one is usable and the CPU otherwise; nacre_device_describe says what was taken and why.
+ * holds a reference to it, so that closing it before its objects is allowed. AUTO takes a CUDA
+ * device where one is usable and the CPU otherwise; nacre_device_describe says what was taken and
+ * why.
  *
  * The stream and memory calls below are here so that one source runs on both backends. A program
  * that has CUDA streams and device memory of its own uses those.
@@ -26,25 +27,24 @@ typedef struct nacre_device nacre_device;
 
 /*
  * A program's own allocator. Called only on a thread that is inside a nacre call, never from two
- * threads for one object at once. `allocate` returns NULL to refuse: the library then reports it and
- * loses nothing. `release` is told the size of the allocation and the stream in whose order the
+ * threads for one object at once. `allocate` returns NULL to refuse: the library then reports it
+ * and loses nothing. `release` is told the size of the allocation and the stream in whose order the
  * memory is free.
  */
 typedef struct nacre_allocator {
     void *user;
     void *(*allocate)(void *user, uint64_t bytes, uint64_t alignment, uint32_t space,
                       nacre_stream stream);
-    void (*release)(void *user, void *pointer, uint64_t bytes, uint32_t space,
-                    nacre_stream stream);
+    void (*release)(void *user, void *pointer, uint64_t bytes, uint32_t space, nacre_stream stream);
 } nacre_allocator;
 
 typedef struct nacre_device_config {
     uint32_t struct_size;
-    uint32_t backend;          /* NACRE_BACKEND_...; default AUTO */
-    int32_t ordinal;           /* which CUDA device; default 0 */
-    uint32_t threads;          /* CPU: threads of a large batch; 0 (default): as many as the process may
+    uint32_t backend; /* NACRE_BACKEND_...; default AUTO */
+    int32_t ordinal;  /* which CUDA device; default 0 */
+    uint32_t threads; /* CPU: threads of a large batch; 0 (default): as many as the process may
                                   use by affinity and cgroup; 1: none is ever started */
-    uint32_t checks;           /* 1: each pointer of a batch is checked to be readable by the device, at
+    uint32_t checks;  /* 1: each pointer of a batch is checked to be readable by the device, at
                                   a microsecond per pointer; default 0 */
     uint32_t reserved;
     nacre_allocator allocator; /* both functions or neither; default: the system's */
@@ -82,10 +82,10 @@ NACRE_API nacre_status nacre_device_open(const nacre_device_config *config, nacr
 NACRE_API void nacre_device_close(nacre_device *device);
 
 /*
- * Says what was opened: *backend (CPU or CUDA), *ordinal (-1 on the CPU), and one line of text, such
- * as "cuda:0 NVIDIA H200, sm_90, 139 GiB" or "cpu, 16 threads; not cuda: driver 12.2 is older than
- * runtime 13.0". Each output may be NULL; `text` holds `text_bytes` bytes and is cut, with its zero,
- * where it is too small.
+ * Says what was opened: *backend (CPU or CUDA), *ordinal (-1 on the CPU), and one line of text,
+ * such as "cuda:0 NVIDIA H200, sm_90, 139 GiB" or "cpu, 16 threads; not cuda: driver 12.2 is older
+ * than runtime 13.0". Each output may be NULL; `text` holds `text_bytes` bytes and is cut, with its
+ * zero, where it is too small.
  *
  * ARGUMENT: `device` NULL.
  *
@@ -100,12 +100,11 @@ NACRE_API nacre_status nacre_device_describe(const nacre_device *device, uint32_
  *
  * **Thread safety** any thread. **Allocates** nothing. **Since** 0.1
  */
-NACRE_API uint32_t nacre_build_supports(uint32_t backend, uint32_t key_bytes,
-                                        uint32_t value_bytes);
+NACRE_API uint32_t nacre_build_supports(uint32_t backend, uint32_t key_bytes, uint32_t value_bytes);
 
 /*
- * Creates a stream that does not synchronise with the default one. On the CPU *stream is NULL, which
- * is its only stream. Owned by the caller.
+ * Creates a stream that does not synchronise with the default one. On the CPU *stream is NULL,
+ * which is its only stream. Owned by the caller.
  *
  * ARGUMENT, OUT_OF_MEMORY, DEVICE_LOST.
  *
@@ -123,8 +122,8 @@ NACRE_API nacre_status nacre_stream_destroy(nacre_device *device, nacre_stream s
                                             nacre_error *error);
 
 /*
- * The host waits until all work of the stream has finished. Reports the death of the device's context
- * by work enqueued earlier (DEVICE_LOST). WOULD_WAIT: the stream is capturing.
+ * The host waits until all work of the stream has finished. Reports the death of the device's
+ * context by work enqueued earlier (DEVICE_LOST). WOULD_WAIT: the stream is capturing.
  *
  * **Thread safety** any thread. **Since** 0.1
  */
@@ -132,8 +131,9 @@ NACRE_API nacre_status nacre_stream_wait(nacre_device *device, nacre_stream stre
                                          nacre_error *error);
 
 /*
- * Allocates `bytes` bytes in `space` (NACRE_SPACE_...), aligned to 256. On the CPU all spaces are host
- * memory. *pointer is owned by the caller, who releases it on the same device; 0 bytes give NULL.
+ * Allocates `bytes` bytes in `space` (NACRE_SPACE_...), aligned to 256. On the CPU all spaces are
+ * host memory. *pointer is owned by the caller, who releases it on the same device; 0 bytes give
+ * NULL.
  *
  * ARGUMENT, OUT_OF_MEMORY (*pointer is NULL), DEVICE_LOST.
  *
@@ -143,7 +143,8 @@ NACRE_API nacre_status nacre_memory_allocate(nacre_device *device, uint64_t byte
                                              void **pointer, nacre_error *error);
 
 /*
- * Releases memory of nacre_memory_allocate. All work that uses it must have finished. NULL is allowed.
+ * Releases memory of nacre_memory_allocate. All work that uses it must have finished. NULL is
+ * allowed.
  *
  * ARGUMENT: not a pointer of this device's.
  *
@@ -154,7 +155,7 @@ NACRE_API nacre_status nacre_memory_release(nacre_device *device, void *pointer,
 
 /*
  * Copies `bytes` bytes between any two spaces, in stream order. Where the host's side is pageable
- * memory the call returns when that side has been read or written.
+ * memory the call returns when that side has been read or written. 0 bytes are legal, with NULL too.
  *
  * ARGUMENT, DEVICE_LOST.
  *

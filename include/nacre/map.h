@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map: keys of 4 or 8 bytes to values of 0 (a set), 4 or 8 bytes. UNSTABLE until the CUDA map is
- * complete.
+ * The map: keys of 4 or 8 bytes to values of 0 (a set), 4 or 8 bytes. UNSTABLE until the CUDA map
+ * is complete.
  *
- * MODEL. A map is given batches: arrays of keys, of values, and a count. A call enqueues its batch on
- * a stream and returns; on the CPU it has finished by then. Keys and values are bits: signed keys and
- * floating-point values are stored like any other. Arrays lie in memory that the map's device reads
- * and writes, and need only the element's own alignment.
+ * MODEL. A map is given batches: arrays of keys, of values, and a count. A call enqueues its batch
+ * on a stream and returns; on the CPU it has finished by then. Keys and values are bits: signed
+ * keys and floating-point values are stored like any other. Arrays lie in memory that the map's
+ * device reads and writes, and need only the element's own alignment.
  *
  *     nacre_device *device;
  *     nacre_map *map;
@@ -33,31 +33,32 @@
  * - Nothing is lost: exactly the elements whose outcome is FULL were not applied; they can be given
  *   again as they are. A table that is full reports; it never hangs.
  * - Equal keys in a batch: exactly one element reports INSERTED. Values are whole. Which of several
- *   assigned values stays is unspecified; insert keeps the value of the element that reported INSERTED.
+ *   assigned values stays is unspecified; insert keeps the value of the element that reported
+ *   INSERTED.
  * - Erasing frees room at once and leaves no tombstones.
  *
  * GROWTH, chosen at creation. WAIT (the default): when a batch may not fit, the host waits for the
  * map's own work, grows the table, and goes on. DEFERRED: no call ever waits; the table grows at a
- * later call, by what finished batches have shown; a key that finds no room reports FULL. FIXED: the
- * map takes exactly capacity_keys keys until nacre_map_reserve raises that.
- * If memory is refused while a WAIT map grows, the batch is applied as far as there is room, elements
- * left out report FULL, and the call returns OUT_OF_MEMORY. In all other cases a full map is told by
+ * later call, by what finished batches have shown; a key that finds no room reports FULL. FIXED:
+ * the map takes exactly capacity_keys keys until nacre_map_reserve raises that. If memory is
+ * refused while a WAIT map grows, the batch is applied as far as there is room, elements left out
+ * report FULL, and the call returns OUT_OF_MEMORY. In all other cases a full map is told by
  * outcomes, counts.refused and NACRE_FAULT_FULL, and the call returns OK.
  *
  * STREAMS. Batches of one map on one stream run in the stream's order. Across streams the library
  * keeps order (config.order): read {find, contains, retrieve, size, statistics, check} runs beside
- * read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside insert and
- * read; exclusive {erase, clear, reserve, growth} beside nothing. A capture is ordered within itself;
- * a replay of a graph is ordered by the caller.
+ * read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside insert
+ * and read; exclusive {erase, clear, reserve, maintain, growth} beside nothing. A capture is ordered within
+ * itself; a replay of a graph is ordered by the caller.
  *
- * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is the
- * last. Different maps have nothing to do with each other.
+ * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
+ * the last. Different maps have nothing to do with each other.
  *
  * CAPTURE. Batch calls may be captured in a CUDA graph. A call that would have to wait or allocate
- * returns WOULD_WAIT before anything is issued and leaves the capture intact. A captured batch stays
- * valid when the map grows or is cleared later; a captured insertion that finds no room at a replay
- * reports FULL, whatever the map's growth, and after the first captured insertion each insertion outside
- * of a graph that may not fit takes the exact size from the device.
+ * returns WOULD_WAIT before anything is issued and leaves the capture intact. A captured batch
+ * stays valid when the map grows or is cleared later; a captured insertion that finds no room at a
+ * replay reports FULL, whatever the map's growth, and after the first captured insertion each
+ * insertion outside of a graph that may not fit takes the exact size from the device.
  */
 #ifndef NACRE_MAP_H
 #define NACRE_MAP_H
@@ -82,11 +83,13 @@ typedef struct nacre_map_config {
     uint32_t growth;             /* NACRE_GROWTH_...; default WAIT */
     uint64_t capacity_keys;      /* any so many distinct keys fit from the start; default 0 */
     uint64_t memory_limit_bytes; /* the map's memory never exceeds it; 0 (default): no limit */
-    uint64_t seed;               /* of the hash; the default is a fresh random number. Keys chosen by
-                                    somebody who knows the seed can make a map slow, not wrong */
-    double load_max;             /* mean share of occupied slots at which parts of the table are split;
-                                    0.10 to 0.95; default 0.92 */
-    uint32_t order;              /* NACRE_ORDER_...; default LIBRARY */
+    /* Of the hash; the default is a fresh random number. Keys chosen by somebody who knows the seed
+       can make a map slow, and in the end FULL, not wrong. */
+    uint64_t seed;
+    /* Mean share of occupied slots at which parts of the table are split; 0.10 to 0.95, default
+       0.92. */
+    double load_max;
+    uint32_t order; /* NACRE_ORDER_...; default LIBRARY */
     uint32_t reserved;
     nacre_error *error; /* filled when creation fails; may be NULL */
 } nacre_map_config;
@@ -103,7 +106,7 @@ typedef struct nacre_map_info {
     uint64_t memory_peak_bytes; /* the most ever held */
     uint64_t size_last_known;   /* keys after the last batch known to have finished */
     double load;                /* size_last_known / capacity_slots */
-    uint64_t growths;           /* times that the table grew */
+    uint64_t growths;           /* times that the table grew, each time by one submap or more */
     uint32_t faults;            /* NACRE_FAULT_... not cleared yet */
     uint32_t reserved;
 } nacre_map_info;
@@ -111,12 +114,13 @@ typedef struct nacre_map_info {
 /* How far keys lie from home. A lookup of a key in bucket i of its path reads i + 1 buckets. */
 typedef struct nacre_map_statistics {
     uint32_t struct_size;
-    uint32_t probe_length_max;       /* the longest probe of a key that is present, in buckets */
-    uint64_t size;                   /* keys present */
-    uint64_t probe_lengths[16];      /* [i]: keys found in bucket i of their path; [15]: 15 and beyond */
-    uint64_t stash_keys;             /* keys that found no slot in their submap */
-    double probe_length_mean_hit;    /* buckets read, averaged over the keys present */
-    double probe_length_mean_missing;/* the same for keys that are not, as sampled with random ones */
+    uint32_t probe_length_max;  /* the longest probe of a key that is present, in buckets */
+    uint64_t size;              /* keys present */
+    uint64_t probe_lengths[16]; /* [i]: keys found in bucket i of their path; [15]: 15 and beyond */
+    uint64_t stash_keys;        /* keys that found no slot in their submap */
+    /* Buckets read by a lookup, averaged over the keys present, and over random keys that are not. */
+    double probe_length_mean_hit;
+    double probe_length_mean_missing;
 } nacre_map_statistics;
 
 /*
@@ -135,8 +139,8 @@ NACRE_API void nacre_map_info_init(nacre_map_info *info, uint32_t struct_size);
 NACRE_API void nacre_map_statistics_init(nacre_map_statistics *statistics, uint32_t struct_size);
 
 /*
- * Tells in *bytes how much memory a map of this config would hold once it has room for `keys` distinct
- * keys. `config` NULL means every default.
+ * Tells in *bytes how much memory a map of this config would hold once it has room for `keys`
+ * distinct keys. `config` NULL means every default.
  *
  * ARGUMENT, UNSUPPORTED: as nacre_map_create. CAPACITY: no machine has so much.
  *
@@ -147,11 +151,11 @@ NACRE_API nacre_status nacre_map_estimate(const nacre_device *device,
                                           uint64_t *bytes);
 
 /*
- * Creates a map. `config` NULL means every default. *map is owned by the caller, and holds a reference
- * to the device; on failure it is NULL.
+ * Creates a map. `config` NULL means every default. *map is owned by the caller, and holds a
+ * reference to the device; on failure it is NULL.
  *
- * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks. CAPACITY: capacity_keys
- * beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. DEVICE_LOST.
+ * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks. CAPACITY:
+ * capacity_keys beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** ready for every stream at return. **Allocates** the whole of
  * the table for capacity_keys. **Since** 0.1
@@ -160,8 +164,8 @@ NACRE_API nacre_status nacre_map_create(nacre_device *device, const nacre_map_co
                                         nacre_map **map);
 
 /*
- * Destroys a map. Waits for the map's own work, breaks no capture of other threads, and is quiet where
- * the driver is gone already, at the exit of a process. NULL is allowed.
+ * Destroys a map. Waits for the map's own work, breaks no capture of other threads, and is quiet
+ * where the driver is gone already, at the exit of a process. NULL is allowed.
  *
  * **Thread safety** any thread; no other call on the map may be running or follow. **Since** 0.1
  */
@@ -179,17 +183,28 @@ NACRE_API nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre
 
 /*
  * Makes room for `keys` distinct keys in all: from then on no call waits, allocates or reports FULL
- * while size plus elements in flight stays within `keys`. All or nothing: on failure the map is as it
- * was. Never shrinks. A FIXED map takes up to `keys` keys afterwards.
+ * while size plus elements in flight stays within `keys`. All or nothing: on failure the map is as
+ * it was. Never shrinks. A FIXED map takes up to `keys` keys afterwards.
  *
- * ARGUMENT. CAPACITY: beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. WOULD_WAIT: the
- * stream is capturing and the map would have to grow. DEVICE_LOST.
+ * ARGUMENT. CAPACITY: beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. WOULD_WAIT:
+ * the stream is capturing and the map would have to grow. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; exclusive. **Allocates** what is
  * missing. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                          nacre_stream stream);
+
+/*
+ * Rebuilds every submap, each as good as new: a full pass of the maintenance that insertions and
+ * erasures do a share of as they go. Lookups are fastest after it. Contents stay.
+ *
+ * ARGUMENT, DEVICE_LOST.
+ *
+ * **Thread safety** any thread. **Stream** returns when enqueued; exclusive; may be captured.
+ * **Allocates** nothing. **Since** 0.1
+ */
+NACRE_API nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
 
 /*
  * Fills *info. Never waits: numbers of batches still running are not in it.
@@ -202,8 +217,8 @@ NACRE_API nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *
                                           nacre_error *error);
 
 /*
- * The exact number of keys, after everything enqueued on the stream so far: *size in host memory, with a
- * wait.
+ * The exact number of keys, after everything enqueued on the stream so far: *size in host memory,
+ * with a wait.
  *
  * ARGUMENT. WOULD_WAIT: the stream is capturing. DEVICE_LOST.
  *
@@ -224,8 +239,8 @@ NACRE_API nacre_status nacre_map_size_async(const nacre_map *map, uint64_t *size
                                             nacre_error *error, nacre_stream stream);
 
 /*
- * Reads the fault bits (NACRE_FAULT_...) of batches known to have finished into *bits, and clears those
- * read where `clear` is not 0. Never waits.
+ * Reads the fault bits (NACRE_FAULT_...) of batches known to have finished into *bits, and clears
+ * those read where `clear` is not 0. Never waits.
  *
  * ARGUMENT.
  *
@@ -247,8 +262,8 @@ NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
                                                 nacre_error *error, nacre_stream stream);
 
 /*
- * Checks every invariant of the table, for tests and debugging: each key is where a lookup finds it,
- * none is there twice, signatures tell the truth, the size is exact. Waits for the stream.
+ * Checks every invariant of the table, for tests and debugging: each key is where a lookup finds
+ * it, none is there twice, signatures tell the truth, the size is exact. Waits for the stream.
  *
  * INTERNAL: one is broken; the message says which and where. ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT
  * (capturing), DEVICE_LOST.
@@ -260,14 +275,14 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
                                        nacre_stream stream);
 
 /*
- * BATCH CALLS. Common to all of them:
- * `keys` [count] of key_bytes each, `values` [count] of value_bytes each (NULL for a set); all arrays are
- * the caller's, read or written in stream order. count 0 is legal, with NULL arrays too. `options` may
- * be NULL.
+ * BATCH CALLS. Common to all of them: `keys` [count] of key_bytes each, `values` [count] of
+ * value_bytes each (NULL for a set); all arrays are the caller's, read or written in stream order.
+ * count 0 is legal, with NULL arrays too. `options` may be NULL.
  *
  * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size; with `checks` also
- * memory that the device cannot reach. DEVICE_LOST. Insertions of a WAIT map also: OUT_OF_MEMORY (see
- * GROWTH above), WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
+ * memory that the device cannot reach. DEVICE_LOST. Insertions of a WAIT map also: OUT_OF_MEMORY
+ * (see GROWTH above), WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not
+ * fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to grow;
  * may be captured. **Allocates** nothing, but for growth. **Since** 0.1
@@ -291,24 +306,24 @@ NACRE_API nacre_status nacre_map_insert_or_assign(nacre_map *map, const void *ke
                                                   nacre_stream stream);
 
 /*
- * Inserts keys that are not there with their value, combines the value of those that are:
- * old = old (reduction) value, once per element, so that equal keys of a batch add up. `values` NULL means
- * 1 for each element: a count. `reduction` is NACRE_REDUCTION_..., `type` NACRE_TYPE_... of value_bytes;
- * AND, OR, XOR need an integer type. Integers wrap around. MIN and MAX of floating-point values take the
- * number where one side is NaN. The order of additions is unspecified, so floating-point sums may differ
- * in their last bits from run to run. Outcomes INSERTED, ASSIGNED, FULL. Stream class: insert.
+ * Inserts keys that are not there with their value, combines the value of those that are: old = old
+ * (reduction) value, once per element, so that equal keys of a batch add up. `values` NULL means 1
+ * for each element: a count. `reduction` is NACRE_REDUCTION_..., `type` NACRE_TYPE_... of
+ * value_bytes; AND, OR, XOR need an integer type. Integers wrap around. MIN and MAX of
+ * floating-point values take the number where one side is NaN. The order of additions is
+ * unspecified, so floating-point sums may differ in their last bits from run to run. Outcomes
+ * INSERTED, ASSIGNED, FULL. Stream class: insert.
  */
 NACRE_API nacre_status nacre_map_insert_or_apply(nacre_map *map, const void *keys,
                                                  const void *values, uint64_t count,
                                                  uint32_t reduction, uint32_t type,
-                                                 const nacre_options *options,
-                                                 nacre_stream stream);
+                                                 const nacre_options *options, nacre_stream stream);
 
 /*
- * Inserts keys that are not there, and writes to values_out [count] the value that each key has now: its
- * own where it was inserted, the present one where it was found, `missing_value` (or nothing) where it is
- * FULL. values_out may be `values` itself. Outcomes INSERTED, FOUND, FULL. UNSUPPORTED for a set. Stream
- * class: insert.
+ * Inserts keys that are not there, and writes to values_out [count] the value that each key has
+ * now: its own where it was inserted, the present one where it was found, `missing_value` (or
+ * nothing) where it is FULL. values_out may be `values` itself. Outcomes INSERTED, FOUND, FULL.
+ * UNSUPPORTED for a set. Stream class: insert.
  */
 NACRE_API nacre_status nacre_map_find_or_insert(nacre_map *map, const void *keys,
                                                 const void *values, uint64_t count,
@@ -316,41 +331,42 @@ NACRE_API nacre_status nacre_map_find_or_insert(nacre_map *map, const void *keys
                                                 nacre_stream stream);
 
 /*
- * Overwrites the values of keys that are there; inserts nothing. Outcomes ASSIGNED, MISSING. UNSUPPORTED
- * for a set. Stream class: insert.
+ * Overwrites the values of keys that are there; inserts nothing. Outcomes ASSIGNED, MISSING.
+ * UNSUPPORTED for a set. Stream class: insert.
  */
 NACRE_API nacre_status nacre_map_assign(nacre_map *map, const void *keys, const void *values,
                                         uint64_t count, const nacre_options *options,
                                         nacre_stream stream);
 
 /*
- * Writes the value of each key that is there to values_out [count]; elsewhere `missing_value`, where one
- * is given. Outcomes FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class: read.
+ * Writes the value of each key that is there to values_out [count]; elsewhere `missing_value`,
+ * where one is given. Outcomes FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class:
+ * read.
  */
 NACRE_API nacre_status nacre_map_find(const nacre_map *map, const void *keys, uint64_t count,
                                       void *values_out, const nacre_options *options,
                                       nacre_stream stream);
 
 /*
- * Writes 1 to contained [count] for each key that is there, 0 for each that is not; elements that the
- * mask leaves out are not written. Outcomes FOUND, MISSING. Stream class: read.
+ * Writes 1 to contained [count] for each key that is there, 0 for each that is not; elements that
+ * the mask leaves out are not written. Outcomes FOUND, MISSING. Stream class: read.
  */
 NACRE_API nacre_status nacre_map_contains(const nacre_map *map, const void *keys, uint64_t count,
                                           uint8_t *contained, const nacre_options *options,
                                           nacre_stream stream);
 
 /*
- * Erases keys. Of equal keys in a batch one element reports ERASED, the others MISSING. Stream class:
- * exclusive.
+ * Erases keys. Of equal keys in a batch one element reports ERASED, the others MISSING. Stream
+ * class: exclusive.
  */
 NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_t count,
                                        const nacre_options *options, nacre_stream stream);
 
 /*
- * Writes every key, and its value, densely to keys_out and values_out, in no particular order; either may
- * be NULL. `capacity` elements fit there: more are never written. *needed, in memory that the device
- * can write, gets the number of keys in the map; with both arrays NULL that is all. Of the options,
- * only `error` counts.
+ * Writes every key, and its value, densely to keys_out and values_out, in no particular order;
+ * either may be NULL. `capacity` elements fit there: more are never written. *needed, in memory
+ * that the device can write, gets the number of keys in the map; with both arrays NULL that is all.
+ * Of the options, only `error` counts.
  *
  * ARGUMENT: `needed` NULL, an array misaligned, values_out for a set. DEVICE_LOST.
  *

@@ -3,9 +3,9 @@
  * What all objects share: streams, the constants, and the options of batch calls.
  *
  * Structs that cross the interface begin with `struct_size` and have an init function,
- * nacre_x_init(&x, sizeof x), which writes every default; after it a zero means zero. New fields come
- * at the end only. A struct smaller than the library's gets defaults for what it lacks; a larger one
- * is accepted when the bytes that the library does not know are zero.
+ * nacre_x_init(&x, sizeof x), which writes every default; after it a zero means zero. New fields
+ * come at the end only. A struct smaller than the library's gets defaults for what it lacks; a
+ * larger one is accepted when the bytes that the library does not know are zero.
  */
 #ifndef NACRE_TYPES_H
 #define NACRE_TYPES_H
@@ -60,10 +60,10 @@ enum {
 };
 
 /*
- * What became of one element of a batch: one bit of a byte. An insertion of a key that was there says
- * FOUND (insert, find_or_insert) or ASSIGNED (insert_or_assign, insert_or_apply, assign); of a key
- * that was not, INSERTED. Of elements with equal new keys exactly one says INSERTED. FULL: no room,
- * nothing was applied. SKIPPED: the mask, or the count on the device, left the element out.
+ * What became of one element of a batch: one bit of a byte. An insertion of a key that was there
+ * says FOUND (insert, find_or_insert) or ASSIGNED (insert_or_assign, insert_or_apply, assign); of a
+ * key that was not, INSERTED. Of elements with equal new keys exactly one says INSERTED. FULL: no
+ * room, nothing was applied. SKIPPED: the mask, or the count on the device, left the element out.
  */
 enum {
     NACRE_OUTCOME_FOUND = 1,
@@ -100,23 +100,24 @@ typedef struct nacre_counts {
 /*
  * Options common to all batch calls; NULL for a call means every default.
  *
- * All pointers but `missing_value` and `error` are read or written by the device, in stream order: on
- * CUDA they are device or pinned memory, and remain the caller's.
+ * All pointers but `missing_value` and `error` are read or written by the device, in stream order:
+ * on CUDA they are device or pinned memory, and remain the caller's.
  */
 typedef struct nacre_options {
     uint32_t struct_size;
     uint32_t flags;               /* NACRE_OPTION_... */
     const uint64_t *count_device; /* process min(count, *count_device) elements; NULL: count */
     const void *mask;             /* which elements take part; needs mask_kind */
-    uint64_t mask_offset;         /* element i is bit (BITS, least significant first, as in Arrow) or
+    uint64_t mask_offset; /* element i is bit (BITS, least significant first, as in Arrow) or
                                      byte (BYTES) mask_offset + i; set or not 0: it takes part */
-    uint32_t mask_kind;           /* NACRE_MASK_... */
+    uint32_t mask_kind;   /* NACRE_MASK_... */
     uint32_t reserved;
-    uint8_t *outcomes;         /* [count], NACRE_OUTCOME_...; every element is written */
-    nacre_counts *counts;      /* overwritten */
-    const void *missing_value; /* host, one value: written where a key is missing; NULL: the output of a
+    uint8_t *outcomes;    /* [count], NACRE_OUTCOME_...; every element is written */
+    nacre_counts *counts; /* overwritten */
+    const void
+        *missing_value; /* host, one value: written where a key is missing; NULL: the output of a
                                   missing key is left as it was */
-    nacre_error *error;        /* host */
+    nacre_error *error; /* host */
 } nacre_options;
 
 /*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version: of the headers as macros, of the loaded library as a function. The build reads it from here. */
+/*
+ * The version: of the headers as macros, of the loaded library as a function. The build reads it
+ * from here.
+ */
 #ifndef NACRE_VERSION_H
 #define NACRE_VERSION_H
 

@@ -121,6 +121,38 @@ NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint
          position += NACREI_FIND_GROUP) {
         nacrei_find_group *next = &groups[now], *last = &groups[now ^ 1];
         uint32_t count = position < end ? (end - position < NACREI_FIND_GROUP ? (uint32_t)(end - position) : NACREI_FIND_GROUP) : 0;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t element = ELEMENT(position + i);
+            uint64_t stored = STORED(element);
+            if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
+                if (map->side_present[stored]) {
+                    nacrei_find_tell(out, element, map->side_values[stored], operation, value_bytes);
+                    done++;
+                } else {
+                    nacrei_find_tell_missing(out, element, operation, value_bytes);
+                }
+                next->submap[i] = NULL;
+                continue;
+            }
+            uint64_t hash = nacrei_hash(nacrei_key_store(stored, key_bytes), seed);
+            uint64_t number = hash >> NACREI_HASH_SUBMAP_SHIFT & (2 * half - 1);
+            number -= number < submap_count ? 0 : half;
+            number++;
+            uint64_t shifted = number + 4;
+            uint32_t exponent = 61u - (uint32_t)__builtin_clzll(shifted);
+            uint32_t segment = 4 * exponent + (uint32_t)(shifted >> exponent) - 4;
+            unsigned char *submap = (unsigned char*)(table->origins[segment] + number * NACREI_CPU_SUBMAP_BYTES);
+            next->hash[i] = hash;
+            next->submap[i] = submap;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            __builtin_prefetch(
+                nacrei_submap_bucket(next->submap[i], (uint32_t)next->hash[i] & NACREI_CPU_BUCKET_MASK), 0,
+                NACREI_FIND_HINT);
+        }
+        for (uint32_t i = 0; i < NACREI_FIND_GROUP; i += 8) {
+            __builtin_prefetch(keys + (position + i + 256) * key_bytes);
+        }
         uint32_t left = 0;
         for (uint32_t i = 0; i < waiting_count; i++) {
             nacrei_find_waiting entry = waiting[i];
@@ -143,35 +175,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint
         waiting_count = left;
         uint8_t late[NACREI_FIND_GROUP];
         uint32_t late_count = 0;
-        for (uint32_t i = 0; i < NACREI_FIND_GROUP; i++) {
-            if (i < count) do {
-            uint64_t element = ELEMENT(position + i);
-            uint64_t stored = STORED(element);
-            if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
-                if (map->side_present[stored]) {
-                    nacrei_find_tell(out, element, map->side_values[stored], operation, value_bytes);
-                    done++;
-                } else {
-                    nacrei_find_tell_missing(out, element, operation, value_bytes);
-                }
-                next->submap[i] = NULL;
-                break;
-            }
-            uint64_t hash = nacrei_hash(nacrei_key_store(stored, key_bytes), seed);
-            uint64_t number = hash >> NACREI_HASH_SUBMAP_SHIFT & (2 * half - 1);
-            number -= number < submap_count ? 0 : half;
-            number++;
-            uint64_t shifted = number + 4;
-            uint32_t exponent = 61u - (uint32_t)__builtin_clzll(shifted);
-            uint32_t segment = 4 * exponent + (uint32_t)(shifted >> exponent) - 4;
-            unsigned char *submap = (unsigned char*)(table->origins[segment] + number * NACREI_CPU_SUBMAP_BYTES);
-            __builtin_prefetch(
-                nacrei_submap_bucket(submap, (uint32_t)hash & NACREI_CPU_BUCKET_MASK), 0,
-                NACREI_FIND_HINT);
-            next->hash[i] = hash;
-            next->submap[i] = submap;
-        } while (0);
-            if (i >= last_count) continue;
+        for (uint32_t i = 0; i < last_count; i++) {
             unsigned char *submap = last->submap[i];
             uint64_t hash = last->hash[i];
             if (__builtin_expect(submap == NULL, 0)) {
@@ -191,7 +195,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint
             late[late_count] = (uint8_t)i;
             late_count += (nacrei_bucket_signature(home, key_bytes, value_bytes) &
                            nacrei_signature_bit(hash)) != 0;
-                }
+        }
         for (uint32_t i = 0; i < late_count; i++) {
             uint32_t at = late[i];
             nacrei_find_waiting *entry = &waiting[waiting_count++];

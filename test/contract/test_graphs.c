@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA only: captured graphs (cases 23, 39, 40), and two streams on one map (case 21). Nothing on other backends. */
+/*
+ * CUDA only: captured graphs (cases 23, 39, 40), and two streams on one map (case 21). Nothing on
+ * other backends.
+ */
 #include "support/array.h"
 #include "support/batch.h"
 
 #if NACRE_HAVE_CUDA
 #include <cuda_runtime_api.h>
 
-#define CUDA(t, call)                                                                              \
-    do {                                                                                           \
-        cudaError_t result = (call);                                                               \
-        CHECK((t), result == cudaSuccess, "%s", cudaGetErrorString(result));                       \
+#define CUDA(t, call)                                                        \
+    do {                                                                     \
+        cudaError_t result = (call);                                         \
+        CHECK((t), result == cudaSuccess, "%s", cudaGetErrorString(result)); \
     } while (0)
 
-/* A captured step: insert, find, retrieve, size, on `n` elements of arrays that stay where they are. */
+/*
+ * A captured step: insert, find, retrieve, size, on `n` elements of arrays that stay where they
+ * are.
+ */
 typedef struct step {
     test_array keys, values, count, found, outcomes, counts, all_keys, needed, size;
     uint64_t n, room;
@@ -59,17 +65,21 @@ static void step_capture(test *t, nacre_map *map, step *s, uint64_t n, uint64_t 
     CUDA(t, cudaGraphDestroy(graph));
 }
 
-/* Replays with new keys, of which the device's count lets `active` through, and checks everything told. */
+/*
+ * Replays with new keys, of which the device's count lets `active` through, and checks everything
+ * told.
+ */
 static void step_replay(test *t, step *s, oracle *o, const uint64_t *keys, const uint64_t *values,
                         uint64_t active)
 {
     test_array host_keys = test_array_of_numbers(t, keys, s->n, t->key_bytes);
     test_array host_values = test_array_of_numbers(t, values, s->n, t->value_bytes);
     test_array count = test_array_of_numbers(t, &active, 1, 8);
-    OK(t, nacre_memory_copy(t->device, host_keys.data, s->keys.bytes, s->keys.data, &t->error, t->stream));
+    OK(t, nacre_memory_copy(t->device, host_keys.data, s->keys.bytes, s->keys.data, &t->error,
+                            t->stream));
     if (t->value_bytes != 0) {
-        OK(t, nacre_memory_copy(t->device, host_values.data, s->values.bytes, s->values.data, &t->error,
-                                t->stream));
+        OK(t, nacre_memory_copy(t->device, host_values.data, s->values.bytes, s->values.data,
+                                &t->error, t->stream));
     }
     OK(t, nacre_memory_copy(t->device, count.data, 8, s->count.data, &t->error, t->stream));
     CUDA(t, cudaGraphLaunch(s->exec, t->stream));
@@ -95,9 +105,9 @@ static void step_replay(test *t, step *s, oracle *o, const uint64_t *keys, const
     for (uint64_t i = 0; i < s->n; i++) {
         const bool there = oracle_has(o, keys[i]);
         uint64_t value = there ? oracle_value(o, keys[i]) : 0;
-        const uint32_t wanted = i >= n    ? NACRE_OUTCOME_SKIPPED
-                                : there   ? NACRE_OUTCOME_FOUND
-                                          : NACRE_OUTCOME_INSERTED;
+        const uint32_t wanted = i >= n  ? NACRE_OUTCOME_SKIPPED
+                                : there ? NACRE_OUTCOME_FOUND
+                                        : NACRE_OUTCOME_INSERTED;
         CHECK(t, outcomes[i] == wanted, "outcome %u of element %llu instead of %u", outcomes[i],
               (unsigned long long)i, wanted);
         if (i < n && !there) {
@@ -123,7 +133,7 @@ static void step_replay(test *t, step *s, oracle *o, const uint64_t *keys, const
 static void step_free(test *t, step *s)
 {
     (void)cudaGraphExecDestroy(s->exec);
-    test_array *arrays[] = {&s->keys, &s->values, &s->count, &s->found, &s->outcomes,
+    test_array *arrays[] = {&s->keys,   &s->values,   &s->count,  &s->found, &s->outcomes,
                             &s->counts, &s->all_keys, &s->needed, &s->size};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         test_array_free(t, arrays[i]);
@@ -132,8 +142,11 @@ static void step_free(test *t, step *s)
 
 NACRE_CONTRACT_TEST(graphs, replay_is_stale_after_growth_or_clear)
 {
-    /* Goal: a captured insert, find, retrieve and size stay right when the map has grown or been cleared since, when larger
-       batches ran in between, and for any count on the device. Method: replays against the oracle. */
+    /*
+     * Goal: a captured insert, find, retrieve and size stay right when the map has grown or been
+     * cleared since, when larger batches ran in between, and for any count on the device. Method:
+     * replays against the oracle.
+     */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -150,7 +163,7 @@ NACRE_CONTRACT_TEST(graphs, replay_is_stale_after_growth_or_clear)
         step_replay(t, &s, &o, keys, values, active[round]);
         free(keys);
         free(values);
-        at += N - 500; /* the next ones are partly known */
+        at += N - 500;                  /* the next ones are partly known */
         if (round == 1 || round == 3) { /* grow, by a batch much larger than the captured one */
             uint64_t more = 100000, *others = test_keys(t, 1000000 + at, more),
                      *their_values = test_values(t, others, more);
@@ -171,8 +184,11 @@ NACRE_CONTRACT_TEST(graphs, replay_is_stale_after_growth_or_clear)
 
 NACRE_CONTRACT_TEST(graphs, capture_without_room_breaks)
 {
-    /* Goal: what would wait says WOULD_WAIT, the capture goes on and ends well, and nothing was issued. Method: an insertion too
-       large for its WAIT map, size and check, in one capture with a find. */
+    /*
+     * Goal: what would wait says WOULD_WAIT, the capture goes on and ends well, and nothing was
+     * issued. Method: an insertion too large for its WAIT map, size and check, in one capture with
+     * a find.
+     */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -219,8 +235,11 @@ NACRE_CONTRACT_TEST(graphs, capture_without_room_breaks)
 
 NACRE_CONTRACT_TEST_ONCE(graphs, replay_fills_a_map_beyond_its_capacity)
 {
-    /* Goal: a replayed insertion takes exactly as many keys as fit and says FULL for the rest, and later insertions outside
-       know it. Method: a FIXED map of 5000 keys, a graph of 2000 new keys replayed three times. */
+    /*
+     * Goal: a replayed insertion takes exactly as many keys as fit and says FULL for the rest, and
+     * later insertions outside know it. Method: a FIXED map of 5000 keys, a graph of 2000 new keys
+     * replayed three times.
+     */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -235,14 +254,17 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replay_fills_a_map_beyond_its_capacity)
         uint64_t *keys = test_keys(t, round * N, N), active = N, size = 0;
         test_array from = test_array_of_numbers(t, keys, N, t->key_bytes);
         test_array count = test_array_of_numbers(t, &active, 1, 8);
-        OK(t, nacre_memory_copy(t->device, from.data, from.bytes, s.keys.data, &t->error, t->stream));
+        OK(t,
+           nacre_memory_copy(t->device, from.data, from.bytes, s.keys.data, &t->error, t->stream));
         OK(t, nacre_memory_copy(t->device, count.data, 8, s.count.data, &t->error, t->stream));
         CUDA(t, cudaGraphLaunch(s.exec, t->stream));
         nacre_counts counts;
         test_array_read(t, &s.counts, &counts);
         OK(t, nacre_map_size(map, &size, &t->error, t->stream));
         const uint64_t before = round * N, after = before + N < CAPACITY ? before + N : CAPACITY;
-        CHECK(t, size == after && counts.done == after - before && counts.refused == N - (after - before),
+        CHECK(t,
+              size == after && counts.done == after - before &&
+                  counts.refused == N - (after - before),
               "size %llu, done %llu, refused %llu in round %llu", (unsigned long long)size,
               (unsigned long long)counts.done, (unsigned long long)counts.refused,
               (unsigned long long)round);
@@ -260,8 +282,11 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replay_fills_a_map_beyond_its_capacity)
 
 NACRE_CONTRACT_TEST_VALUES(graphs, reader_on_another_stream_sees_half_a_value)
 {
-    /* Goal: beside insertions and assignments on one stream, finds on another see keys of earlier batches always, and values
-       whole. Method: values are all zero bytes or all one byte pattern of the round; no wait in between. */
+    /*
+     * Goal: beside insertions and assignments on one stream, finds on another see keys of earlier
+     * batches always, and values whole. Method: values are all zero bytes or all one byte pattern
+     * of the round; no wait in between.
+     */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -293,7 +318,8 @@ NACRE_CONTRACT_TEST_VALUES(graphs, reader_on_another_stream_sees_half_a_value)
         const unsigned char *bytes = (const unsigned char *)found;
         for (uint64_t i = 0; i < out.bytes; i += t->value_bytes) {
             for (uint32_t b = 1; b < t->value_bytes; b++) {
-                CHECK(t, bytes[i + b] == bytes[i] && bytes[i] <= round, "value %llu is torn or missing: %02x %02x",
+                CHECK(t, bytes[i + b] == bytes[i] && bytes[i] <= round,
+                      "value %llu is torn or missing: %02x %02x",
                       (unsigned long long)(i / t->value_bytes), bytes[i], bytes[i + b]);
             }
         }

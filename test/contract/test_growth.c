@@ -221,6 +221,33 @@ NACRE_CONTRACT_TEST(growth, reserved_room_is_missing)
     }
 }
 
+NACRE_CONTRACT_TEST(growth, reserve_tenfold_scrambles_the_table)
+{
+    /* Goal: a table that grows by many submaps at once keeps its keys. Method: 45,000 keys, then room for fewer, a few
+       more, many more; WAIT and FIXED. */
+    const uint64_t rooms[] = {100, 50000, 500000};
+    for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth += 2) {
+        for (int i = 0; i < 3; i++) {
+            oracle o;
+            uint64_t room = rooms[i];
+            oracle_init(&o);
+            uint64_t n = 45000, *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+            nacre_map *map = map_of(t, growth, n);
+            o.capacity_keys = growth == NACRE_GROWTH_FIXED ? (room > n ? room : n) : UINT64_MAX;
+            test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+            OK(t, nacre_map_reserve(map, room, &t->error, t->stream));
+            test_compare(t, map, &o, 1000);
+            test_do(t, map, &o, NACREI_INSERT_OR_ASSIGN, keys, values, n);
+            test_do(t, map, &o, NACREI_ERASE, keys, NULL, n);
+            test_compare(t, map, &o, 1000);
+            nacre_map_destroy(map);
+            oracle_free(&o);
+            free(keys);
+            free(values);
+        }
+    }
+}
+
 NACRE_CONTRACT_TEST(growth, created_room_is_missing)
 {
     /* Goal: a map created for n keys takes any n distinct ones without growth, NEVER_WAIT given, whatever the seed and

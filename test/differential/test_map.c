@@ -16,7 +16,7 @@ typedef struct sequence {
     uint64_t universe;     /* distinct keys that may occur */
     uint64_t batch_max;    /* elements */
     uint64_t capacity_keys;
-    uint64_t memory_limit_bytes;
+    uint64_t memory_limit_bytes; /* beyond what an empty map holds; 0: none */
     double load_max;
 } sequence;
 
@@ -122,7 +122,10 @@ static void run(test *t, const sequence *s, uint64_t steps)
     nacre_map_config config = test_map_config(t);
     config.growth = s->growth;
     config.capacity_keys = s->capacity_keys;
-    config.memory_limit_bytes = s->memory_limit_bytes;
+    if (s->memory_limit_bytes != 0) {
+        OK(t, nacre_map_estimate(t->device, &config, 0, &config.memory_limit_bytes));
+        config.memory_limit_bytes += s->memory_limit_bytes;
+    }
     config.load_max = s->load_max;
     o.capacity_keys = s->growth == NACRE_GROWTH_FIXED ? s->capacity_keys : UINT64_MAX;
     nacre_map *map = test_map_create(t, &config);

@@ -7,23 +7,23 @@
  *     bits 20 .. 21   class, for overflow signatures
  *     bits 24 .. 63   submap
  *
- * A bijection, because then the hash of a key is its identity: no two keys share all fields. The submap
- * takes its bits from 24 upwards, so that a growing table exposes one more bit at a time.
+ * A bijection, because then the hash of a key is its identity: no two keys share all fields. The
+ * submap takes its bits from 24 upwards, so that a growing table exposes one more bit at a time.
  */
 #ifndef NACRE_CORE_HASH_H
 #define NACRE_CORE_HASH_H
 
 #include "nacre/core/inline.h"
 
-#define NACREI_HASH_STEP_SHIFT 11
-#define NACREI_HASH_CLASS_SHIFT 20
+#define NACREI_HASH_STEP_SHIFT   11
+#define NACREI_HASH_CLASS_SHIFT  20
 #define NACREI_HASH_SUBMAP_SHIFT 24
 
 /*
- * Two rounds of xor-shift and odd multiplication. The multipliers are those of Fibonacci hashing (2^64
- * divided by the golden ratio) and of Mueller's 64-bit mix; every step can be undone, so the whole is a
- * bijection for each seed. The seed goes in before the first multiplication and, turned, between the
- * rounds, so that it does not merely permute the keys.
+ * Two rounds of xor-shift and odd multiplication. The multipliers are those of Fibonacci hashing
+ * (2^64 divided by the golden ratio) and of Mueller's 64-bit mix; every step can be undone, so the
+ * whole is a bijection for each seed. The seed goes in before the first multiplication and, turned,
+ * between the rounds, so that it does not merely permute the keys.
  */
 NACREI_INLINE uint64_t nacrei_hash(uint64_t key, uint64_t seed)
 {

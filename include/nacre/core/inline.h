@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a shared decision is declared: one body, compiled by the C compiler for the host and by nvcc for both sides. */
+/*
+ * How a shared decision is declared: one body, compiled by the C compiler for the host and by nvcc
+ * for both sides.
+ */
 #ifndef NACRE_CORE_INLINE_H
 #define NACRE_CORE_INLINE_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probe path of a key: home bucket, its neighbour in the same 64 bytes, then a new pair by double
- * hashing, and so on; never outside the submap. The step between pairs is odd, hence coprime to their
- * number, a power of two: a path visits every bucket before it repeats one.
+ * The probe path of a key: home bucket, its neighbour in the same 64 bytes, then a new pair by
+ * double hashing, and so on; never outside the submap. The step between pairs is odd, hence coprime
+ * to their number, a power of two: a path visits every bucket before it repeats one.
  *
  * After nacrei_probe_limit buckets the path goes on in the stash, a submap shared by all, from the
- * same home with the same step, and ends after as many buckets there. A lookup comes so far only where
- * the signatures of the whole path send it on, so that an empty stash costs nothing.
+ * same home with the same step, and ends after as many buckets there. A lookup comes so far only
+ * where the signatures of the whole path send it on, so that an empty stash costs nothing.
  *
  *     nacrei_probe probe = nacrei_probe_begin(hash, bucket_mask);
  *     for (;;) {
@@ -43,8 +43,8 @@ NACREI_INLINE void nacrei_probe_next(nacrei_probe *probe, uint32_t bucket_mask)
 }
 
 /*
- * Buckets of a path in one submap: all of them. So a submap's keys can always be placed in it anew, and only
- * a submap without any free slot sends keys to the stash.
+ * Buckets of a path in one submap: all of them. So a submap's keys can always be placed in it anew,
+ * and only a submap without any free slot sends keys to the stash.
  */
 NACREI_INLINE uint32_t nacrei_probe_limit(uint32_t bucket_mask)
 {

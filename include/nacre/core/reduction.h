@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions: what insert_or_apply does to a value. One function on bits, used by the CPU backend and by
- * compare-and-swap loops on the device.
+ * Reductions: what insert_or_apply does to a value. One function on bits, used by the CPU backend
+ * and by compare-and-swap loops on the device.
  */
 #ifndef NACRE_CORE_REDUCTION_H
 #define NACRE_CORE_REDUCTION_H
@@ -19,24 +19,22 @@ NACREI_INLINE uint32_t nacrei_type_bytes(uint32_t type)
 /* The bits of the number 1, which stands for a value that was not given. */
 NACREI_INLINE uint64_t nacrei_type_one(uint32_t type)
 {
-    return type == NACRE_TYPE_F32 ? 0x3F800000u
-         : type == NACRE_TYPE_F64 ? 0x3FF0000000000000u
-                                  : 1u;
+    return type == NACRE_TYPE_F32 ? 0x3F800000u : type == NACRE_TYPE_F64 ? 0x3FF0000000000000u : 1u;
 }
 
-#define NACREI_REDUCE_NUMBER(number, old_bits, bits, reduction)                                    \
-    do {                                                                                           \
-        number a, b;                                                                               \
-        memcpy(&a, &(old_bits), sizeof a);                                                         \
-        memcpy(&b, &(bits), sizeof b);                                                             \
-        if ((reduction) == NACRE_REDUCTION_ADD) {                                                  \
-            a = a + b;                                                                             \
-        } else if ((reduction) == NACRE_REDUCTION_MIN) {                                           \
-            a = b < a || a != a ? b : a;                                                           \
-        } else {                                                                                   \
-            a = b > a || a != a ? b : a;                                                           \
-        }                                                                                          \
-        memcpy(&(old_bits), &a, sizeof a);                                                         \
+#define NACREI_REDUCE_NUMBER(number, old_bits, bits, reduction) \
+    do {                                                        \
+        number a, b;                                            \
+        memcpy(&a, &(old_bits), sizeof a);                      \
+        memcpy(&b, &(bits), sizeof b);                          \
+        if ((reduction) == NACRE_REDUCTION_ADD) {               \
+            a = a + b;                                          \
+        } else if ((reduction) == NACRE_REDUCTION_MIN) {        \
+            a = b < a || a != a ? b : a;                        \
+        } else {                                                \
+            a = b > a || a != a ? b : a;                        \
+        }                                                       \
+        memcpy(&(old_bits), &a, sizeof a);                      \
     } while (0)
 
 /* old (reduction) value, in the lowest nacrei_type_bytes(type) bytes; the rest is zero. */

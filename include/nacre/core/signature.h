@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overflow signatures: 4 bits per bucket, one for each class of keys. A set bit says that a key of that
- * class went past the bucket because it was full; a lookup goes on past a bucket only if the bit of its
- * class is set. Bits are set when a key goes past, before it is published further on, and are made anew
- * when a submap is rebuilt.
+ * Overflow signatures: 4 bits per bucket, one for each class of keys. A set bit says that a key of
+ * that class went past the bucket because it was full; a lookup goes on past a bucket only if the
+ * bit of its class is set. Bits are set when a key goes past, before it is published further on,
+ * and are made anew when a submap is rebuilt.
  *
- * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries a
- * copy of its bucket's (slot.h), so that only full buckets make a lookup read the array. The copy is
- * true: a bit changes only while its bucket is full, and whoever empties a slot copies the bits anew.
+ * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries
+ * a copy of its bucket's (slot.h), so that only full buckets make a lookup read the array. The copy
+ * is true: a bit changes only while its bucket is full, and whoever empties a slot copies the bits
+ * anew.
  */
 #ifndef NACRE_CORE_SIGNATURE_H
 #define NACRE_CORE_SIGNATURE_H
@@ -15,8 +16,8 @@
 #include "nacre/core/hash.h"
 #include "nacre/core/inline.h"
 
-#define NACREI_SIGNATURE_BITS 4
-#define NACREI_SIGNATURE_MASK 15u
+#define NACREI_SIGNATURE_BITS      4
+#define NACREI_SIGNATURE_MASK      15u
 #define NACREI_SIGNATURES_PER_WORD 8
 
 /* The bit of a key's class in a signature. */

@@ -10,25 +10,28 @@
  *     (4,4)                     8 B     key 0-3, value 4-7                 4
  *     (4,0)                     4 B     key                                8
  *
- * A slot stores its key XOR a constant, so that zeroed memory is empty, and the user's key that would
- * look empty is a rare one. A slot is empty when its stored key is below the number of empty patterns:
+ * A slot stores its key XOR a constant, so that zeroed memory is empty, and the user's key that
+ * would look empty is a rare one. A slot is empty when its stored key is below the number of empty
+ * patterns:
  *
- * - with values there is one empty pattern, 0, and the value half of an empty slot holds the overflow
- *   signature of its bucket (signature.h);
+ * - with values there is one empty pattern, 0, and the value half of an empty slot holds the
+ *   overflow signature of its bucket (signature.h);
  * - in sets there are 16, and the pattern itself is the signature.
  *
- * A user's key whose stored form would be an empty pattern is a *side key*. It lives in a side slot of
- * its own, number = that pattern, where it is stored as the first non-empty pattern.
+ * A user's key whose stored form would be an empty pattern is a *side key*. It lives in a side slot
+ * of its own, number = that pattern, where it is stored as the first non-empty pattern.
  */
 #ifndef NACRE_CORE_SLOT_H
 #define NACRE_CORE_SLOT_H
 
 #include "nacre/core/inline.h"
 
-#define NACREI_BUCKET_BYTES 32
+#define NACREI_BUCKET_BYTES   32
 #define NACREI_SIDE_SLOTS_MAX 16
 
-/* An arbitrary number without structure, unlike any key that a program counts up to or marks with. */
+/*
+ * An arbitrary number without structure, unlike any key that a program counts up to or marks with.
+ */
 #define NACREI_KEY_XOR 0xB5297A4D3C9E61F3u
 
 NACREI_INLINE uint32_t nacrei_slot_bytes(uint32_t key_bytes, uint32_t value_bytes)
@@ -50,7 +53,10 @@ NACREI_INLINE uint32_t nacrei_slot_value_offset(uint32_t key_bytes, uint32_t val
     return nacrei_slot_bytes(key_bytes, value_bytes) == 8 ? 4u : 8u;
 }
 
-/* Stored keys below this are empty; also the number of side slots, and what a side key is stored as. */
+/*
+ * Stored keys below this are empty; also the number of side slots, and what a side key is stored
+ * as.
+ */
 NACREI_INLINE uint32_t nacrei_empty_patterns(uint32_t value_bytes)
 {
     return value_bytes == 0 ? 16u : 1u;

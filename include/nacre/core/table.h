@@ -3,17 +3,17 @@
  * The table: which submap a key belongs to, where a submap lies, and when the table grows.
  *
  * A submap is a power of two of 32-byte buckets followed by their signatures. Submap 0 is the stash
- * (probe.h); submaps 1 .. submap_count hold keys by linear hashing: with 2^L <= submap_count < 2^(L+1),
- * a key goes by L + 1 bits of its hash where that submap exists, and by L bits where it does not yet. The
- * table grows by splitting one submap after another: the keys of number s go to s and s + 2^L, both
- * rebuilt, and no other submap is touched.
+ * (probe.h); submaps 1 .. submap_count hold keys by linear hashing: with 2^L <= submap_count <
+ * 2^(L+1), a key goes by L + 1 bits of its hash where that submap exists, and by L bits where it
+ * does not yet. The table grows by splitting one submap after another: the keys of number s go to s
+ * and s + 2^L, both rebuilt, and no other submap is touched.
  *
- * Growth in keys. Let U be the number of submaps at the last power of two and S the slots of one. A table of
- * U submaps takes load_start * S * U keys; from there to load_max * S * U keys splitting goes on evenly, and
- * by then every submap is split. So the pause of a doubling is spread over the batches that bring the
- * keys of that interval, an unsplit submap holds at most load_max of its slots, and the mean load over
- * log-uniform sizes is 0.63 at load_max 0.92:
- * (load_start - load_max / 2 + (load_max - load_start) ln 2) / ln 2.
+ * Growth in keys. Let U be the number of submaps at the last power of two and S the slots of one. A
+ * table of U submaps takes load_start * S * U keys; from there to load_max * S * U keys splitting
+ * goes on evenly, and by then every submap is split. So the pause of a doubling is spread over the
+ * batches that bring the keys of that interval, an unsplit submap holds at most load_max of its
+ * slots, and the mean load over log-uniform sizes is 0.63 at load_max 0.92: (load_start - load_max
+ * / 2 + (load_max - load_start) ln 2) / ln 2.
  */
 #ifndef NACRE_CORE_TABLE_H
 #define NACRE_CORE_TABLE_H
@@ -63,14 +63,19 @@ NACREI_INLINE uint64_t nacrei_table_capacity(uint64_t submap_count, uint64_t sub
     return (uint64_t)(slots * (start + (load_max - start) * split));
 }
 
-/* Keys that so many submaps take when nothing is to be split on the way: for reserved and fixed room. */
+/*
+ * Keys that so many submaps take when nothing is to be split on the way: for reserved and fixed
+ * room.
+ */
 NACREI_INLINE uint64_t nacrei_table_capacity_reserved(uint64_t submap_count, uint64_t submap_slots,
                                                       double load_max)
 {
     return (uint64_t)((double)nacrei_floor_power(submap_count) * (double)submap_slots * load_max);
 }
 
-/* The fewest submaps whose capacity is at least `keys`, while growing; NACREI_SUBMAPS_MAX: beyond. */
+/*
+ * The fewest submaps whose capacity is at least `keys`, while growing; NACREI_SUBMAPS_MAX: beyond.
+ */
 NACREI_INLINE uint64_t nacrei_table_submaps(uint64_t keys, uint64_t submap_slots, double load_max)
 {
     uint64_t low = 1, high = 1;
@@ -105,9 +110,10 @@ NACREI_INLINE uint64_t nacrei_table_submaps_reserved(uint64_t keys, uint64_t sub
 }
 
 /*
- * Segments: the pieces in which a table's memory is allocated where addresses cannot be reserved (on the CPU,
- * and on CUDA with a caller's allocator). They grow by a quarter of a power of two, so that at most a quarter
- * lies idle: four of 1 submap, four of 2, four of 4, ... 160 of them hold NACREI_SUBMAPS_MAX submaps.
+ * Segments: the pieces in which a table's memory is allocated where addresses cannot be reserved
+ * (on the CPU, and on CUDA with a caller's allocator). They grow by a quarter of a power of two, so
+ * that at most a quarter lies idle: four of 1 submap, four of 2, four of 4, ... 160 of them hold
+ * NACREI_SUBMAPS_MAX submaps.
  */
 #define NACREI_SEGMENTS_MAX 160
 
