@@ -88,8 +88,8 @@ struct nacrei_walk {
 };
 
 /*
- * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without
- * having seen a hole: the key's place, wherever it will be, lies beyond.
+ * Walks the path of a key. Sets the signature bit of each full bucket
+ * that it goes past without having seen a hole: the key's place, wherever it will be, lies beyond.
  */
 template <typename Width>
 __device__ __forceinline__ nacrei_walk<Width>
@@ -101,42 +101,37 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
     walk.found = false;
     const uint32_t bit = nacrei_signature_bit(hash);
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+    uint32_t signatures = 0; /* of the pair; read where a bucket of it is full */
+    bool read = false;
     do {
         char *address = nacrei_bucket_address(cursor);
         const typename Width::bucket bucket = Width::load_bucket(address, near);
-        char *hole = nullptr;
-        typename Width::slot_type hole_slot = bucket.slot[0];
-#pragma unroll
-        for (int i = (int)Width::slots - 1; i >= 0;
-             i--) { /* backwards: the first hole is what stays */
-            if (Width::key_of(bucket.slot[i]) == stored) {
-                walk.address = address + i * Width::slot_bytes;
-                walk.slot = bucket.slot[i];
-                walk.found = true;
-            }
-            if (Width::is_empty(bucket.slot[i])) {
-                hole = address + i * Width::slot_bytes;
-                hole_slot = bucket.slot[i];
-            }
-        }
-        if (walk.found) {
+        nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
+        if (scan.match >= 0) {
+            walk.address = address + scan.match * Width::slot_bytes;
+            walk.slot = nacrei_slot_of<Width>(bucket, scan.match);
+            walk.found = true;
             break;
         }
-        uint32_t signature;
-        if (hole != nullptr) {
-            signature = Width::signature_of_empty(hole_slot);
+        read = read && (cursor.probe.length & 1) != 0;
+        if (scan.hole >= 0) {
             if (walk.address == nullptr) {
-                walk.address = hole;
-                walk.slot = hole_slot;
+                walk.address = address + scan.hole * Width::slot_bytes;
+                walk.slot = nacrei_slot_of<Width>(bucket, scan.hole);
             }
         } else {
-            signature = nacrei_signature_load<false>(table, cursor.submap, cursor.probe.bucket);
-            if ((signature & bit) == 0 && walk.address == nullptr) {
+            if (!read) {
+                signatures = near ? nacrei_pair_signatures<true>(table, cursor)
+                                  : nacrei_pair_signatures<false>(table, cursor);
+                read = true;
+            }
+            scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);
+            if ((scan.signature & bit) == 0 && walk.address == nullptr) {
                 nacrei_signature_set(table, cursor.submap, cursor.probe.bucket, bit);
-                signature = bit;
+                scan.signature = bit;
             }
         }
-        if ((signature & bit) == 0) {
+        if ((scan.signature & bit) == 0) {
             break;
         }
     } while (nacrei_cursor_next(table, hash, &cursor));

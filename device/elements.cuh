@@ -85,31 +85,13 @@ __device__ __forceinline__ void nacrei_element_outcome(const nacrei_elements &el
     }
 }
 
-/* What one thread, then one block, has done. */
+/* What one thread has done with its element: each 0 or 1. */
 struct nacrei_sums {
-    uint32_t delta; /* keys inserted or erased */
-    uint32_t done;
-    uint32_t refused;
-    uint32_t skipped;
+    bool delta; /* a key was inserted or erased */
+    bool done;
+    bool refused;
+    bool skipped;
 };
-
-__device__ __forceinline__ uint32_t nacrei_block_sum(uint32_t value)
-{
-    __shared__ uint32_t sum;
-    __syncthreads(); /* the sum before this one has been read */
-    if (threadIdx.x == 0) {
-        sum = 0;
-    }
-    __syncthreads();
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-        value += __shfl_xor_sync(~0u, value, lanes);
-    }
-    if (threadIdx.x % 32 == 0 && value != 0) {
-        atomicAdd(&sum, value); /* shared memory, one per warp */
-    }
-    __syncthreads();
-    return sum;
-}
 
 /*
  * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and
@@ -120,13 +102,13 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
                                                  const nacrei_elements &elements, nacrei_sums sums,
                                                  int sign, bool metered, uint32_t attempted)
 {
-    const uint32_t delta = nacrei_block_sum(sums.delta);
-    const uint32_t refused = nacrei_block_sum(sums.refused);
-    uint32_t done = 0, skipped = 0;
+    const uint32_t delta = (uint32_t)__syncthreads_count(sums.delta);
+    const uint32_t refused = (uint32_t)__syncthreads_count(sums.refused);
+    uint32_t done = 0, skipped = 0, tried = 0;
     if (elements.counts != nullptr) {
-        done = nacrei_block_sum(sums.done);
-        skipped = nacrei_block_sum(sums.skipped);
-        attempted = nacrei_block_sum(attempted);
+        done = (uint32_t)__syncthreads_count(sums.done);
+        skipped = (uint32_t)__syncthreads_count(sums.skipped);
+        tried = (uint32_t)__syncthreads_count(attempted);
     }
     if (threadIdx.x != 0) {
         return;
@@ -140,8 +122,8 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
         if (done != 0) {
             atomicAdd(&counts[0], (unsigned long long)done);
         }
-        if (refused != attempted) {
-            atomicAdd(&counts[1], (unsigned long long)((int64_t)refused - (int64_t)attempted));
+        if (refused != tried) {
+            atomicAdd(&counts[1], (unsigned long long)((int64_t)refused - (int64_t)tried));
         }
         if (skipped != 0) {
             atomicAdd(&counts[2], (unsigned long long)skipped);

@@ -28,10 +28,10 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
             (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot);
         if (place.address != nullptr) {
-            const uint32_t signature =
-                place.submap == nullptr /* a side slot */
-                    ? 0
-                    : nacrei_signature_load<true>(table, place.submap, place.bucket);
+            uint32_t signature = place.signature;
+            if (signature == NACREI_SIGNATURE_UNTOLD) {
+                signature = nacrei_signature_load<true>(table, place.submap, place.bucket);
+            }
             erased = nacrei_same_slot(
                 nacrei_swap_slot(place.address, slot, Width::make_empty(signature)), slot);
         }
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
                                            : NACRE_OUTCOME_MISSING);
     }
     const nacrei_sums sums = {erased, erased, 0, !takes_part && index < elements.count};
-    nacrei_block_end(table, elements, sums, -1, false, 0);
+    nacrei_block_end(table, elements, sums, -1, false, false);
 }
 
 } // namespace

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
         }
         if (elements.counts != nullptr) {
             const nacrei_sums sums = {0, found, 0, !takes_part && index < elements.count};
-            nacrei_block_end(table, elements, sums, 1, false, 0);
+            nacrei_block_end(table, elements, sums, 1, false, false);
         }
     }
 }
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
         }
     }
     const nacrei_sums sums = {first, 0, missing, 0};
-    nacrei_block_end(table, elements, sums, 1, true, 0);
+    nacrei_block_end(table, elements, sums, 1, true, false);
 }
 
 } // namespace

@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     const nacrei_sums sums = {outcome == NACRE_OUTCOME_INSERTED, takes_part && !full, full,
                               exists && !takes_part && !elements.retry};
     nacrei_block_end(table, elements, sums, 1, Kind == METERED,
-                     Kind == METERED && elements.retry ? takes_part : 0);
+                     Kind == METERED && elements.retry && takes_part);
 }
 
 template <typename Width, unsigned Operation>

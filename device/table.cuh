@@ -84,6 +84,15 @@ __device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table
            nacrei_signature_word(bucket);
 }
 
+/* The word with the signatures of the bucket where a path stands, and of its neighbour. */
+template <bool Near>
+__device__ __forceinline__ uint32_t nacrei_pair_signatures(const nacrei_table &table,
+                                                           const nacrei_cursor &cursor)
+{
+    const uint32_t *word = nacrei_signature_address(table, cursor.submap, cursor.probe.bucket);
+    return Near ? nacrei_load_near(word) : nacrei_load_relaxed(word);
+}
+
 template <bool Near>
 __device__ __forceinline__ uint32_t nacrei_signature_load(const nacrei_table &table, char *submap,
                                                           uint32_t bucket)
@@ -112,57 +121,108 @@ __device__ __forceinline__ char *nacrei_side_address(const nacrei_table &table,
     return (char *)table.control->side + (uint64_t)stored * Width::slot_bytes;
 }
 
+#define NACREI_SIGNATURE_UNTOLD (~0u)
+
 /* Where a key lies. */
 struct nacrei_place {
     char *address; /* its slot; NULL: the key is not there */
     char *submap;  /* NULL: a side slot */
     uint32_t bucket;
+    uint32_t signature; /* of the bucket, where a hole in it told; else NACREI_SIGNATURE_UNTOLD */
     uint32_t path_buckets; /* read on the way */
 };
 
-/* Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it. */
+/* What a bucket says about a key. */
+template <typename Width>
+struct nacrei_scan {
+    int match;          /* the slot that holds the key; -1: none */
+    int hole;           /* the first empty slot; -1: none */
+    uint32_t signature; /* as a hole tells it; counts if there is one */
+};
+
+template <typename Width>
+__device__ __forceinline__ nacrei_scan<Width>
+nacrei_scan_bucket(const typename Width::bucket &bucket, typename Width::key_type stored)
+{
+    nacrei_scan<Width> scan = {-1, -1, 0};
+#pragma unroll
+    for (int i = (int)Width::slots - 1; i >= 0; i--) { /* backwards: the first hole stays */
+        if (Width::key_of(bucket.slot[i]) == stored) {
+            scan.match = i;
+        }
+        if (Width::is_empty(bucket.slot[i])) {
+            scan.hole = i;
+            scan.signature = Width::signature_of_empty(bucket.slot[i]);
+        }
+    }
+    return scan;
+}
+
+/* bucket.slot[index] without an index into registers. */
+template <typename Width>
+__device__ __forceinline__ typename Width::slot_type
+nacrei_slot_of(const typename Width::bucket &bucket, int index)
+{
+    typename Width::slot_type slot = bucket.slot[0];
+#pragma unroll
+    for (int i = 1; i < (int)Width::slots; i++) {
+        if (i == index) {
+            slot = bucket.slot[i];
+        }
+    }
+    return slot;
+}
+
+/*
+ * Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it.
+ *
+ * One word holds the signatures of both buckets of a pair: it is read once.
+ */
 template <typename Width>
 __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
                                                       const nacrei_shape &shape, uint64_t hash,
                                                       typename Width::key_type stored,
                                                       typename Width::slot_type *slot)
 {
-    nacrei_place place = {nullptr, nullptr, 0, 1};
+    nacrei_place place = {nullptr, nullptr, 0, 0, 1};
     if (stored < Width::empty_patterns) {
         char *side = nacrei_side_address<Width>(table, stored);
         *slot = Width::load(side);
         place.address = Width::is_empty(*slot) ? nullptr : side;
         return place;
     }
-    uint32_t bit = nacrei_signature_bit(hash);
+    const uint32_t bit = nacrei_signature_bit(hash);
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+    char *address;
+    nacrei_scan<Width> scan;
+    typename Width::bucket bucket;
+    uint32_t signatures = 0; /* of the pair; read where a bucket of it is full */
+    bool read = false;
     for (;;) {
-        char *address = nacrei_bucket_address(cursor);
-        typename Width::bucket bucket = Width::load_bucket(address, true);
-        uint32_t signature = ~0u;
-#pragma unroll
-        for (unsigned i = 0; i < Width::slots; i++) {
-            if (Width::key_of(bucket.slot[i]) == stored) {
-                *slot = bucket.slot[i];
-                place.address = address + i * Width::slot_bytes;
-            }
-            if (Width::is_empty(bucket.slot[i])) {
-                signature = Width::signature_of_empty(bucket.slot[i]);
-            }
-        }
-        if (place.address != nullptr) {
+        address = nacrei_bucket_address(cursor);
+        bucket = Width::load_bucket(address, true);
+        scan = nacrei_scan_bucket<Width>(bucket, stored);
+        if (scan.match >= 0) {
             break;
         }
-        if (signature == ~0u) {
-            signature = nacrei_signature_load<true>(table, cursor.submap, cursor.probe.bucket);
+        read = read && (cursor.probe.length & 1) != 0;
+        if (scan.hole < 0) {
+            if (!read) {
+                signatures = nacrei_pair_signatures<true>(table, cursor);
+                read = true;
+            }
+            scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);
         }
-        if ((signature & bit) == 0 || !nacrei_cursor_next(table, hash, &cursor)) {
+        if ((scan.signature & bit) == 0 || !nacrei_cursor_next(table, hash, &cursor)) {
             return place;
         }
         place.path_buckets++;
     }
+    *slot = nacrei_slot_of<Width>(bucket, scan.match);
+    place.address = address + scan.match * Width::slot_bytes;
     place.submap = cursor.submap;
     place.bucket = cursor.probe.bucket;
+    place.signature = scan.hole >= 0 ? scan.signature : NACREI_SIGNATURE_UNTOLD;
     return place;
 }
 
