@@ -44,7 +44,7 @@ static nacre_error failure;
     } while (0)
 
 /* Bijections of 64 bits; the keys' differs from the library's hash. */
-static __host__ __device__ u64 mix(u64 x)
+__device__ __forceinline__ u64 mix(u64 x)
 {
     x ^= x >> 33;
     x *= 0xff51afd7ed558ccdull;
@@ -53,7 +53,7 @@ static __host__ __device__ u64 mix(u64 x)
     return x ^ x >> 33;
 }
 
-static __device__ u64 value_of(u64 key)
+__device__ __forceinline__ u64 value_of(u64 key)
 {
     return mix(key + 1);
 }

@@ -126,14 +126,21 @@ NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t
     return bucket + (uint32_t)__builtin_ctz(matches) * slot_bytes;
 }
 
-/* The slot of a pair of buckets that holds a key; NULL: none does. */
-NACREI_KERNEL unsigned char *nacrei_pair_match(unsigned char *pair, uint64_t stored,
-                                               uint32_t key_bytes, uint32_t value_bytes)
+/*
+ * Puts the value of a key into *value where this bucket has it, and tells whether. Without a branch, for
+ * where nobody can predict the answer.
+ */
+NACREI_KERNEL uint32_t nacrei_bucket_take(const unsigned char *bucket, uint64_t stored,
+                                          uint64_t *value, uint32_t key_bytes, uint32_t value_bytes)
 {
-    unsigned char *slot = nacrei_bucket_match(pair, stored, key_bytes, value_bytes);
-    return slot != NULL ? slot
-                        : nacrei_bucket_match(pair + NACREI_BUCKET_BYTES, stored, key_bytes,
-                                              value_bytes);
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), found = 0;
+    for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
+        uint64_t here = nacrei_slot_value(bucket + at, key_bytes, value_bytes);
+        uint64_t equal = nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored;
+        *value ^= (*value ^ here) & -equal;
+        found |= (uint32_t)equal;
+    }
+    return found;
 }
 
 /* The signature of a bucket as a hole in it tells; a full one tells nothing, which is: go on, all. */
@@ -144,10 +151,9 @@ NACREI_KERNEL uint32_t nacrei_bucket_signature(const unsigned char *bucket, uint
     uint32_t signature = NACREI_SIGNATURE_MASK;
     for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
         uint32_t here = (uint32_t)nacrei_hole_signature(bucket + at, key_bytes, value_bytes);
-        signature = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
-                            nacrei_empty_patterns(value_bytes)
-                        ? here
-                        : signature;
+        uint32_t empty = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
+                         nacrei_empty_patterns(value_bytes);
+        signature ^= (signature ^ here) & -empty;
     }
     return signature;
 }

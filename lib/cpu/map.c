@@ -132,6 +132,17 @@ nacre_status nacrei_cpu_map_clear(nacre_map *base, nacre_error *error, nacre_str
     return NACRE_OK;
 }
 
+nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_stream stream)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    (void)error;
+    (void)stream;
+    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_table_maintain_all(map);
+    pthread_rwlock_unlock(&map->lock);
+    return NACRE_OK;
+}
+
 /* Room for `keys` keys, under the lock. */
 static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *error)
 {
@@ -155,11 +166,19 @@ static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *err
         nacrei_pool *pool = ((nacrei_cpu_device *)map->head.device)->pool;
         int taken = map->size >= NACREI_CPU_LARGE_BATCH && pool != NULL &&
                     nacrei_pool_take(pool) == NACREI_POOL_TAKEN;
-        nacrei_cpu_table_grow(map, submaps, taken ? pool : NULL);
+        int result; /* GROWN also when it came only a part of the way: why is told by the next try */
+        do {
+            result = nacrei_cpu_table_grow(map, submaps, taken ? pool : NULL);
+        } while (result == NACREI_GROWN && map->table.submap_count < submaps);
         if (taken) {
             nacrei_pool_give(pool);
         }
-        if (map->table.submap_count < submaps) {
+        if (result == NACREI_GROWTH_NO_MEMORY) {
+            return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
+                               "%s is %llu; memory to move the keys of the stash was refused", what,
+                               (unsigned long long)keys);
+        }
+        if (result != NACREI_GROWN) {
             return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
                                "%s is %llu; the keys present lie so badly that splitting found no "
                                "place for one",

@@ -352,13 +352,27 @@ int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_poo
     return NACREI_GROWN;
 }
 
+/* Rebuilds the submap whose turn it is. Where it finds no place for a key the old image stays. */
+static void rebuild_next(nacrei_cpu_map *map)
+{
+    map->next_rebuilt = map->next_rebuilt % map->table.submap_count + 1;
+    unsigned char *submap = nacrei_cpu_submap(&map->table, map->next_rebuilt);
+    rebuild_job job = {{submap, submap}, 0, map->table.submap_count};
+    rebuild(map, &job);
+}
+
 void nacrei_cpu_table_maintain(nacrei_cpu_map *map)
 {
     while (map->erased_keys >= ERASED_PER_REBUILD) {
         map->erased_keys -= ERASED_PER_REBUILD;
-        map->next_rebuilt = map->next_rebuilt % map->table.submap_count + 1;
-        unsigned char *submap = nacrei_cpu_submap(&map->table, map->next_rebuilt);
-        rebuild_job job = {{submap, submap}, 0, map->table.submap_count};
-        rebuild(map, &job); /* where it finds no place for a key the old image stays */
+        rebuild_next(map);
     }
+}
+
+void nacrei_cpu_table_maintain_all(nacrei_cpu_map *map)
+{
+    for (uint64_t i = 0; i < map->table.submap_count; i++) {
+        rebuild_next(map);
+    }
+    map->erased_keys = 0;
 }

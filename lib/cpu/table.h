@@ -39,4 +39,7 @@ int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_poo
 /* Rebuilds submaps in turn, as many as the keys erased since the last one call for. */
 void nacrei_cpu_table_maintain(nacrei_cpu_map *map);
 
+/* Rebuilds every submap. */
+void nacrei_cpu_table_maintain_all(nacrei_cpu_map *map);
+
 #endif

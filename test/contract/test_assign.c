@@ -4,8 +4,9 @@
 
 NACRE_CONTRACT_TEST_VALUES(assign, absent_key_appears)
 {
-    /* Goal: present keys get the new value, absent ones stay absent, also erased ones and on an empty map. Method:
-       assign to a mixture, before and after erasing, with equal keys in the batch. */
+    /* Goal: present keys get the new value, absent ones stay absent, also erased ones and on an
+       empty map. Method: assign to a mixture, before and after erasing, with equal keys in the
+       batch. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);

@@ -5,15 +5,16 @@
 
 NACRE_CONTRACT_TEST_ONCE(device, description_overruns_or_says_another_backend)
 {
-    /* Goal: describe tells backend, ordinal and a line of text, cut where the room ends; every output may be left out.
-       Method: rooms of 0 to 600 bytes with a guard behind. */
+    /* Goal: describe tells backend, ordinal and a line of text, cut where the room ends; every
+       output may be left out. Method: rooms of 0 to 600 bytes with a guard behind. */
     uint32_t backend = 99;
     int32_t ordinal = 99;
     char text[600], whole[600];
     OK(t, nacre_device_describe(t->device, &backend, &ordinal, whole, sizeof whole));
     CHECK(t, backend == t->backend, "backend %u", backend);
     CHECK(t, t->backend == NACRE_BACKEND_CPU ? ordinal == -1 : ordinal == 0, "ordinal %d", ordinal);
-    CHECK(t, strncmp(whole, t->backend_name, strlen(t->backend_name)) == 0, "the text is \"%s\"", whole);
+    CHECK(t, strncmp(whole, t->backend_name, strlen(t->backend_name)) == 0, "the text is \"%s\"",
+          whole);
     CHECK(t, strchr(whole, '\n') == NULL, "more than one line");
     printf("%s\n", whole);
     OK(t, nacre_device_describe(t->device, NULL, NULL, NULL, 0));
@@ -31,8 +32,8 @@ NACRE_CONTRACT_TEST_ONCE(device, description_overruns_or_says_another_backend)
 
 NACRE_CONTRACT_TEST_ONCE(device, memory_copies_go_astray)
 {
-    /* Goal: allocate, fill, copy between all spaces and release work, aligned to 256, 0 bytes give NULL. Method: a round
-       trip host, device, pinned, device, host of odd sizes. */
+    /* Goal: allocate, fill, copy between all spaces and release work, aligned to 256, 0 bytes give
+       NULL. Method: a round trip host, device, pinned, device, host of odd sizes. */
     for (uint64_t bytes = 0; bytes < 3000000; bytes = bytes * 7 + 3) {
         unsigned char *from = test_host(t, bytes), *to = test_host(t, bytes);
         void *memory[3];
@@ -43,7 +44,8 @@ NACRE_CONTRACT_TEST_ONCE(device, memory_copies_go_astray)
         for (uint32_t space = 0; space < 3; space++) {
             OK(t, nacre_memory_allocate(t->device, bytes, space, &memory[space], &t->error));
             CHECK(t, (uintptr_t)memory[space] % 256 == 0, "aligned badly");
-            CHECK(t, (memory[space] == NULL) == (bytes == 0), "%llu bytes", (unsigned long long)bytes);
+            CHECK(t, (memory[space] == NULL) == (bytes == 0), "%llu bytes",
+                  (unsigned long long)bytes);
         }
         if (bytes != 0) {
             OK(t, nacre_memory_fill(t->device, memory[0], bytes, 0xAB, &t->error, t->stream));
@@ -71,15 +73,17 @@ NACRE_CONTRACT_TEST_ONCE(device, memory_copies_go_astray)
     void *none = t;
     OK(t, nacre_memory_copy(t->device, NULL, 0, NULL, &t->error, t->stream));
     OK(t, nacre_memory_release(t->device, NULL, &t->error));
-    STATUS(t, NACRE_ERROR_OUT_OF_MEMORY,
-           nacre_memory_allocate(t->device, (uint64_t)1 << 50, NACRE_SPACE_DEVICE, &none, &t->error));
+    STATUS(
+        t, NACRE_ERROR_OUT_OF_MEMORY,
+        nacre_memory_allocate(t->device, (uint64_t)1 << 50, NACRE_SPACE_DEVICE, &none, &t->error));
     CHECK(t, none == NULL, "refused memory has an address");
 }
 
 NACRE_CONTRACT_TEST(device, object_dies_with_the_closed_device)
 {
-    /* Goal: a map lives on when its device is closed first, and the device is freed with it (case 41). Method: close, use
-       the map on the default stream, destroy; the allocator counts what is left. */
+    /* Goal: a map lives on when its device is closed first, and the device is freed with it (case
+       41). Method: close, use the map on the default stream, destroy; the allocator counts what is
+       left. */
     test_allocator *a = test_allocator_new(t->backend);
     nacre_device *device = test_device_open(t, &a->callbacks), *row_device = t->device;
     nacre_map_config config = test_map_config(t);
@@ -92,7 +96,8 @@ NACRE_CONTRACT_TEST(device, object_dies_with_the_closed_device)
     test_do(t, map, &o, NACREI_INSERT, keys, values, 20000);
     test_compare(t, map, &o, 100);
     nacre_map_destroy(map);
-    CHECK(t, t->device == row_device && a->live == 0, "%llu allocations are left", (unsigned long long)a->live);
+    CHECK(t, t->device == row_device && a->live == 0, "%llu allocations are left",
+          (unsigned long long)a->live);
     CHECK(t, a->misuse[0] == 0, "the allocator: %s", a->misuse);
     test_allocator_free(a);
     oracle_free(&o);
@@ -102,8 +107,8 @@ NACRE_CONTRACT_TEST(device, object_dies_with_the_closed_device)
 
 NACRE_CONTRACT_TEST(device, two_maps_of_a_device_meet)
 {
-    /* Goal: maps, also of different devices, have nothing to do with each other. Method: four maps on two devices,
-       random batches in turn. */
+    /* Goal: maps, also of different devices, have nothing to do with each other. Method: four maps
+       on two devices, random batches in turn. */
     nacre_device *other = test_device_open(t, NULL);
     nacre_map *maps[4];
     oracle oracles[4];
@@ -114,9 +119,10 @@ NACRE_CONTRACT_TEST(device, two_maps_of_a_device_meet)
     }
     for (uint64_t round = 0; round < 24; round++) {
         uint64_t n = 1500;
-        uint64_t *keys = test_keys(t, test_random_below(&t->random, 3000), n), *values = test_values(t, keys, n);
-        test_do(t, maps[round % 4], &oracles[round % 4], round % 3 == 2 ? NACREI_ERASE : NACREI_INSERT_OR_ASSIGN,
-                keys, values, n);
+        uint64_t *keys = test_keys(t, test_random_below(&t->random, 3000), n),
+                 *values = test_values(t, keys, n);
+        test_do(t, maps[round % 4], &oracles[round % 4],
+                round % 3 == 2 ? NACREI_ERASE : NACREI_INSERT_OR_ASSIGN, keys, values, n);
         free(keys);
         free(values);
     }
@@ -130,8 +136,8 @@ NACRE_CONTRACT_TEST(device, two_maps_of_a_device_meet)
 
 NACRE_CONTRACT_TEST_ONCE(device, thread_count_changes_the_result)
 {
-    /* Goal: 1, 2 or 7 threads give the same contents. Method: the same large batches on each; on CUDA the number has no
-       meaning and must do no harm. */
+    /* Goal: 1, 2 or 7 threads give the same contents. Method: the same large batches on each; on
+       CUDA the number has no meaning and must do no harm. */
     uint64_t n = 200000;
     uint64_t *keys = test_host(t, n * 8);
     for (uint64_t i = 0; i < n; i++) {
@@ -165,12 +171,13 @@ NACRE_CONTRACT_TEST_ONCE(device, thread_count_changes_the_result)
 
 NACRE_CONTRACT_TEST(device, seed_zero_is_a_default)
 {
-    /* Goal: seed 0 and the default, random one make maps like any other, and two defaults differ (case 44). Method: the
-       seeds of two configs; a map of each. */
+    /* Goal: seed 0 and the default, random one make maps like any other, and two defaults differ
+       (case 44). Method: the seeds of two configs; a map of each. */
     nacre_map_config config, other;
     nacre_map_config_init(&config, sizeof config);
     nacre_map_config_init(&other, sizeof other);
-    CHECK(t, config.seed != other.seed, "two configs with seed 0x%llx", (unsigned long long)config.seed);
+    CHECK(t, config.seed != other.seed, "two configs with seed 0x%llx",
+          (unsigned long long)config.seed);
     for (int i = 0; i < 2; i++) {
         oracle o;
         oracle_init(&o);
@@ -194,8 +201,8 @@ NACRE_CONTRACT_TEST(device, seed_zero_is_a_default)
 
 NACRE_CONTRACT_TEST_ONCE(device, absent_device_opens)
 {
-    /* Goal: what is not there is refused with a reason: a far ordinal on CUDA, any other stream on the CPU. Method: open,
-       wait. */
+    /* Goal: what is not there is refused with a reason: a far ordinal on CUDA, any other stream on
+       the CPU. Method: open, wait. */
     nacre_device_config config;
     nacre_device *device = NULL;
     nacre_device_config_init(&config, sizeof config);
@@ -205,7 +212,8 @@ NACRE_CONTRACT_TEST_ONCE(device, absent_device_opens)
     nacre_status status = nacre_device_open(&config, &device);
     CHECK(t, status == NACRE_ERROR_NO_DEVICE || status == NACRE_ERROR_UNSUPPORTED, "%s",
           nacre_status_name(status));
-    CHECK(t, device == NULL && t->error.status == status && t->error.message[0] != 0, "no reason given");
+    CHECK(t, device == NULL && t->error.status == status && t->error.message[0] != 0,
+          "no reason given");
     if (t->backend == NACRE_BACKEND_CPU) {
         STATUS(t, NACRE_ERROR_ARGUMENT,
                nacre_stream_wait(t->device, (nacre_stream)(uintptr_t)0x1000, &t->error));
@@ -222,20 +230,25 @@ NACRE_CONTRACT_TEST_ONCE(device, absent_device_opens)
 
 NACRE_CONTRACT_TEST_ONCE(device, status_has_no_name)
 {
-    /* Goal: every status has its name and a text, other numbers too; the version is that of the headers. Method: the
-       X-macro list. */
-#define NAMED(name, value, text)                                                                   \
-    CHECK(t, strcmp(nacre_status_name(value), #name) == 0, "%d is %s", value, nacre_status_name(value)); \
+    /* Goal: every status has its name and a text, other numbers too; the version is that of the
+       headers. Method: the X-macro list. */
+#define NAMED(name, value, text)                                              \
+    CHECK(t, strcmp(nacre_status_name(value), #name) == 0, "%d is %s", value, \
+          nacre_status_name(value));                                          \
     CHECK(t, nacre_status_text(value)[0] != 0, "%d has no text", value);
     NACRE_STATUS_LIST(NAMED)
 #undef NAMED
     CHECK(t, strcmp(nacre_status_name(-1), "unknown status") == 0, "%s", nacre_status_name(-1));
     CHECK(t, nacre_status_text(4711) != NULL && nacre_status_name(4711) != NULL, "NULL");
-    CHECK(t, nacre_version() == 10000 * NACRE_VERSION_MAJOR + 100 * NACRE_VERSION_MINOR + NACRE_VERSION_PATCH,
+    CHECK(t,
+          nacre_version() ==
+              10000 * NACRE_VERSION_MAJOR + 100 * NACRE_VERSION_MINOR + NACRE_VERSION_PATCH,
           "version %u", nacre_version());
-    CHECK(t, nacre_build_supports(t->backend, 3, 8) == 0 && nacre_build_supports(t->backend, 8, 16) == 0 &&
-                 nacre_build_supports(77, 8, 8) == 0,
+    CHECK(t,
+          nacre_build_supports(t->backend, 3, 8) == 0 &&
+              nacre_build_supports(t->backend, 8, 16) == 0 && nacre_build_supports(77, 8, 8) == 0,
           "impossible widths are supported");
-    CHECK(t, nacre_build_supports(t->backend, 8, 8) == nacre_build_supports(NACRE_BACKEND_AUTO, 8, 8),
+    CHECK(t,
+          nacre_build_supports(t->backend, 8, 8) == nacre_build_supports(NACRE_BACKEND_AUTO, 8, 8),
           "(8,8) is in one backend only");
 }

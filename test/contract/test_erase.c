@@ -17,8 +17,9 @@ static uint32_t inserting(const test *t, uint32_t *operations)
 
 NACRE_CONTRACT_TEST(erase, absent_or_repeated_key_is_erased)
 {
-    /* Goal: absent keys are MISSING, of equal keys exactly one is ERASED, everything can go and come back (case
-       14). Method: batches with repetitions and absent keys, on an empty map too. */
+    /* Goal: absent keys are MISSING, of equal keys exactly one is ERASED, everything can go and
+       come back (case 14). Method: batches with repetitions and absent keys, on an empty map
+       too. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -48,9 +49,10 @@ NACRE_CONTRACT_TEST(erase, absent_or_repeated_key_is_erased)
 
 NACRE_CONTRACT_TEST(erase, hole_hides_the_keys_behind_it)
 {
-    /* Goal: with keys that collide, erase one and insert another again: it is there once, with its old value or the
-       new one as the operation says (cases 11, 12). Method: 40 keys of one home; for each erased one and each
-       inserting operation, insert the last again, then bring the erased one back. */
+    /* Goal: with keys that collide, erase one and insert another again: it is there once, with its
+       old value or the new one as the operation says (cases 11, 12). Method: 40 keys of one home;
+       for each erased one and each inserting operation, insert the last again, then bring the
+       erased one back. */
     uint32_t operations[4], count = inserting(t, operations);
     enum { N = 40 };
     nacre_map_config config = test_map_config(t);
@@ -79,8 +81,8 @@ NACRE_CONTRACT_TEST(erase, hole_hides_the_keys_behind_it)
 
 NACRE_CONTRACT_TEST_VALUES(erase, old_value_comes_back)
 {
-    /* Goal: a key erased and inserted again starts afresh (case 15). Method: count keys with apply, erase half, count
-       on; the judge knows the sums. */
+    /* Goal: a key erased and inserted again starts afresh (case 15). Method: count keys with apply,
+       erase half, count on; the judge knows the sums. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -90,7 +92,8 @@ NACRE_CONTRACT_TEST_VALUES(erase, old_value_comes_back)
         test_do(t, map, &o, NACREI_INSERT_OR_APPLY, keys, NULL, n);
         test_do(t, map, &o, NACREI_ERASE, keys + n / 2, NULL, n / 2);
         test_do(t, map, &o, NACREI_INSERT_OR_APPLY, keys, NULL, n);
-        CHECK(t, oracle_value(&o, keys[0]) == 2u * (uint64_t)round + 2, "the first key was not counted");
+        CHECK(t, oracle_value(&o, keys[0]) == 2u * (uint64_t)round + 2,
+              "the first key was not counted");
         CHECK(t, oracle_value(&o, keys[n - 1]) == 1, "an erased key remembers");
         test_do(t, map, &o, NACREI_ERASE, keys + n / 2, NULL, n / 2);
     }
@@ -102,8 +105,8 @@ NACRE_CONTRACT_TEST_VALUES(erase, old_value_comes_back)
 
 NACRE_CONTRACT_TEST(erase, operation_on_an_emptied_submap_hangs)
 {
-    /* Goal: after erasing every key of a table filled to its capacity, every operation returns and finds nothing
-       (case 6). Method: FIXED maps of 1, 40 and 12,000 keys. */
+    /* Goal: after erasing every key of a table filled to its capacity, every operation returns and
+       finds nothing (case 6). Method: FIXED maps of 1, 40 and 12,000 keys. */
     uint32_t operations[4], count = inserting(t, operations);
     for (uint64_t n = 1; n <= 12000; n = n == 1 ? 40 : n * 300) {
         oracle o;
@@ -130,9 +133,10 @@ NACRE_CONTRACT_TEST(erase, operation_on_an_emptied_submap_hangs)
 
 NACRE_CONTRACT_TEST(erase, churn_corrupts_the_table)
 {
-    /* Goal: rounds of erasing and inserting a tenth at load 0.8 keep size and contents exact, and the map does not
-       grow (case 13). Method: 20,000 keys, 300 rounds on the CPU; 10,000 on CUDA for (8,8). A window slides over the
-       keys; sizes are compared each round, everything every hundredth. */
+    /* Goal: rounds of erasing and inserting a tenth at load 0.8 keep size and contents exact, and
+       the map does not grow (case 13). Method: 20,000 keys, 300 rounds on the CPU; 10,000 on CUDA
+       for (8,8). A window slides over the keys; sizes are compared each round, everything every
+       hundredth. */
     uint64_t n = 20000, step = n / 10;
     uint64_t rounds = t->key_bytes == 8 && t->value_bytes == 8 ? test_scale(t, 300, 10000) : 60;
     nacre_map_config config = test_map_config(t);
@@ -181,8 +185,9 @@ NACRE_CONTRACT_TEST(erase, churn_corrupts_the_table)
 
 NACRE_CONTRACT_TEST(erase, clear_leaves_a_key)
 {
-    /* Goal: clear erases every key, side keys too, and keeps the capacity; the map is as good as new. Method: fill,
-       clear, compare, fill with other keys, with NEVER_WAIT, since the capacity stays. */
+    /* Goal: clear erases every key, side keys too, and keeps the capacity; the map is as good as
+       new. Method: fill, clear, compare, fill with other keys, with NEVER_WAIT, since the capacity
+       stays. */
     oracle o;
     oracle_init(&o);
     uint64_t n = 15000;

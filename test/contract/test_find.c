@@ -4,8 +4,9 @@
 
 NACRE_CONTRACT_TEST(find, miss_is_reported_as_a_hit)
 {
-    /* Goal: keys that are there are found with their value, others are not. Method: sizes from 0 to 60,000, ten
-       times as many misses as hits, then batches of hits and misses mixed, with repetitions. */
+    /* Goal: keys that are there are found with their value, others are not. Method: sizes from 0 to
+       60,000, ten times as many misses as hits, then batches of hits and misses mixed, with
+       repetitions. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -23,7 +24,8 @@ NACRE_CONTRACT_TEST(find, miss_is_reported_as_a_hit)
             mixed[i] = test_key(t, test_random_below(&t->random, 2 * n));
         }
         for (uint32_t operation = NACREI_FIND; operation <= NACREI_CONTAINS; operation++) {
-            for (int variant = 0; variant < 8 && (operation != NACREI_FIND || t->value_bytes); variant++) {
+            for (int variant = 0; variant < 8 && (operation != NACREI_FIND || t->value_bytes);
+                 variant++) {
                 uint64_t missing = test_random(&t->random);
                 test_batch b = test_batch_of(operation, mixed, NULL, 10000);
                 b.without_outcomes = (variant & 1) != 0;
@@ -42,8 +44,9 @@ NACRE_CONTRACT_TEST(find, miss_is_reported_as_a_hit)
 
 NACRE_CONTRACT_TEST(find, miss_in_a_full_table_hangs)
 {
-    /* Goal: a lookup of a missing key returns in a table that is as full as it gets (case 4). Method: FIXED maps of
-       1 to 30,000 keys, load_max 0.95, filled; misses, then all erased and again. */
+    /* Goal: a lookup of a missing key returns in a table that is as full as it gets (case 4).
+       Method: FIXED maps of 1 to 30,000 keys, load_max 0.95, filled; misses, then all erased and
+       again. */
     for (uint64_t n = 1; n <= 30000; n = n * 5 + 2) {
         oracle o;
         oracle_init(&o);

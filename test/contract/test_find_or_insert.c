@@ -4,9 +4,9 @@
 
 NACRE_CONTRACT_TEST_VALUES(find_or_insert, elements_with_equal_keys_learn_different_values)
 {
-    /* Goal: all elements of one key get the same value: the present one, or that of the element that reports
-       INSERTED. Method: 20,000 elements over universes from 3 to 40,000 keys, in one map; values_out apart and in
-       place of values. */
+    /* Goal: all elements of one key get the same value: the present one, or that of the element
+       that reports INSERTED. Method: 20,000 elements over universes from 3 to 40,000 keys, in one
+       map; values_out apart and in place of values. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -37,8 +37,8 @@ NACRE_CONTRACT_TEST_VALUES(find_or_insert, elements_with_equal_keys_learn_differ
 
 NACRE_CONTRACT_TEST_VALUES(find_or_insert, full_element_gets_a_value)
 {
-    /* Goal: an element that is FULL gets missing_value, or nothing. Method: a FIXED map of 100 keys, 300 keys, with
-       and without missing_value and outcomes. */
+    /* Goal: an element that is FULL gets missing_value, or nothing. Method: a FIXED map of 100
+       keys, 300 keys, with and without missing_value and outcomes. */
     for (int variant = 0; variant < 4; variant++) {
         oracle o;
         oracle_init(&o);

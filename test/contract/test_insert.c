@@ -3,16 +3,28 @@
 #include "support/batch.h"
 
 /* Keys at the ends of their range, of either width; cases.md 1. */
-static const uint64_t end_keys[] = {
-    0,          1,          2,          0x7FFFFFFF, 0x80000000,       0xFFFFFFFF,      0xFFFFFFFE,
-    0xFFFFFFFD, 1ull << 32, INT64_MAX,  1ull << 63, UINT64_MAX,       UINT64_MAX - 1,  UINT64_MAX - 2,
-    (uint64_t)-2147483648LL, (uint64_t)-42};
+static const uint64_t end_keys[] = {0,
+                                    1,
+                                    2,
+                                    0x7FFFFFFF,
+                                    0x80000000,
+                                    0xFFFFFFFF,
+                                    0xFFFFFFFE,
+                                    0xFFFFFFFD,
+                                    1ull << 32,
+                                    INT64_MAX,
+                                    1ull << 63,
+                                    UINT64_MAX,
+                                    UINT64_MAX - 1,
+                                    UINT64_MAX - 2,
+                                    (uint64_t)-2147483648LL,
+                                    (uint64_t)-42};
 #define END_KEYS (sizeof end_keys / sizeof *end_keys)
 
 NACRE_CONTRACT_TEST(insert, present_key_loses_its_value)
 {
-    /* Goal: insert keeps the values of keys that are there. Method: insert, insert again with new values
-       and half of the keys new, compare everything. */
+    /* Goal: insert keeps the values of keys that are there. Method: insert, insert again with new
+       values and half of the keys new, compare everything. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -35,8 +47,8 @@ NACRE_CONTRACT_TEST(insert, present_key_loses_its_value)
 
 NACRE_CONTRACT_TEST(insert, equal_keys_are_inserted_twice)
 {
-    /* Goal: of equal keys in a batch exactly one is INSERTED, and its value stays. Method: batches of 1 to 20,000
-       elements over ever larger universes, into one map and into fresh ones. */
+    /* Goal: of equal keys in a batch exactly one is INSERTED, and its value stays. Method: batches
+       of 1 to 20,000 elements over ever larger universes, into one map and into fresh ones. */
     for (int fresh = 0; fresh < 2; fresh++) {
         oracle o;
         oracle_init(&o);
@@ -65,8 +77,8 @@ NACRE_CONTRACT_TEST(insert, equal_keys_are_inserted_twice)
 
 NACRE_CONTRACT_TEST(insert, all_keys_equal_or_all_but_one)
 {
-    /* Goal: a batch of one key, and one with a single other key, at the front, amid or at the end (case 7).
-       Method: 100,000 elements; exactly one INSERTED per key. */
+    /* Goal: a batch of one key, and one with a single other key, at the front, amid or at the end
+       (case 7). Method: 100,000 elements; exactly one INSERTED per key. */
     uint64_t n = 100000;
     uint64_t *keys = test_host(t, n * 8), *values = NULL;
     for (int other = -1; other < 3; other++) {
@@ -93,9 +105,9 @@ NACRE_CONTRACT_TEST(insert, all_keys_equal_or_all_but_one)
 
 NACRE_CONTRACT_TEST(insert, a_key_or_value_is_reserved)
 {
-    /* Goal: keys at the ends of their range and values that equal internal patterns are like any other, and a
-       miss is told from them (cases 1, 2). Method: each such key with each such value: insert, find, retrieve,
-       erase, insert again. */
+    /* Goal: keys at the ends of their range and values that equal internal patterns are like any
+       other, and a miss is told from them (cases 1, 2). Method: each such key with each such value:
+       insert, find, retrieve, erase, insert again. */
     const uint64_t patterns[] = {0, UINT64_MAX, 15, 1, 0x8000000000000000u, 0xFFFFFFFFu};
     for (uint64_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
         oracle o;
@@ -120,8 +132,8 @@ NACRE_CONTRACT_TEST(insert, a_key_or_value_is_reserved)
 
 NACRE_CONTRACT_TEST(insert, regular_keys_are_lost)
 {
-    /* Goal: sequences, keys with equal halves, multiples of 2^20 and keys of one home bucket (case 8). Method:
-       insert 6,000 of each into one map of known seed, compare, erase half, compare. */
+    /* Goal: sequences, keys with equal halves, multiples of 2^20 and keys of one home bucket (case
+       8). Method: insert 6,000 of each into one map of known seed, compare, erase half, compare. */
     nacre_map_config config = test_map_config(t);
     config.seed = 12345;
     for (int kind = 0; kind < 6; kind++) {
@@ -148,8 +160,9 @@ NACRE_CONTRACT_TEST(insert, regular_keys_are_lost)
 
 NACRE_CONTRACT_TEST(insert, batches_enqueued_without_a_wait_interfere)
 {
-    /* Goal: batches of one stream run in its order. Method: enqueue twenty insertions, erasures and sizes into
-       device memory without waiting in between, on arrays that stay; compare all sizes at the end. */
+    /* Goal: batches of one stream run in its order. Method: enqueue twenty insertions, erasures and
+       sizes into device memory without waiting in between, on arrays that stay; compare all sizes
+       at the end. */
     enum { BATCHES = 20, N = 1000 };
     nacre_map *map = test_map_new(t, 0);
     uint64_t *keys = test_keys(t, 0, BATCHES * N), *values = test_values(t, keys, BATCHES * N);
@@ -163,7 +176,8 @@ NACRE_CONTRACT_TEST(insert, batches_enqueued_without_a_wait_interfere)
     for (uint64_t i = 0; i < BATCHES; i++) {
         const char *key = (const char *)keys_on.data + i * N * t->key_bytes;
         const char *value = (const char *)values_on.data + i * N * t->value_bytes;
-        OK(t, nacre_map_insert(map, key, t->value_bytes != 0 ? value : NULL, N, &options, t->stream));
+        OK(t,
+           nacre_map_insert(map, key, t->value_bytes != 0 ? value : NULL, N, &options, t->stream));
         OK(t, nacre_map_erase(map, key, N / 2, &options, t->stream));
         OK(t, nacre_map_size_async(map, (uint64_t *)sizes_on.data + i, &t->error, t->stream));
     }

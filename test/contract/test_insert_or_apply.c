@@ -5,9 +5,8 @@
 
 static bool fits(const test *t, uint32_t type)
 {
-    return t->value_bytes == (type == NACRE_TYPE_I32 || type == NACRE_TYPE_U32 || type == NACRE_TYPE_F32
-                                  ? 4u
-                                  : 8u);
+    return t->value_bytes ==
+           (type == NACRE_TYPE_I32 || type == NACRE_TYPE_U32 || type == NACRE_TYPE_F32 ? 4u : 8u);
 }
 
 /* A value whose sums are exact in the type, in any order. */
@@ -35,10 +34,12 @@ static uint32_t last_reduction(uint32_t type)
 
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, reduction_is_wrong_or_skips_equal_keys)
 {
-    /* Goal: every reduction of every type that fits, on keys that are new, present, and many times in a batch.
-       Method: three batches of 3,000 elements over 300 keys; the judge folds them in plain C. */
+    /* Goal: every reduction of every type that fits, on keys that are new, present, and many times
+       in a batch. Method: three batches of 3,000 elements over 300 keys; the judge folds them in
+       plain C. */
     for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
-        for (uint32_t reduction = 0; fits(t, type) && reduction <= last_reduction(type); reduction++) {
+        for (uint32_t reduction = 0; fits(t, type) && reduction <= last_reduction(type);
+             reduction++) {
             oracle o;
             oracle_init(&o);
             nacre_map *map = test_map_new(t, 0);
@@ -67,8 +68,8 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, reduction_is_wrong_or_skips_equal_ke
 
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, null_values_do_not_count)
 {
-    /* Goal: values NULL means 1 of the type per element: a histogram. Method: add over skewed keys, all types;
-       key number k comes 2^k times. */
+    /* Goal: values NULL means 1 of the type per element: a histogram. Method: add over skewed keys,
+       all types; key number k comes 2^k times. */
     enum { KINDS = 14, N = (1 << KINDS) - 1 };
     uint64_t *keys = test_host(t, N * 8);
     for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
@@ -110,12 +111,14 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, null_values_do_not_count)
 
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, corner_numbers_go_wrong)
 {
-    /* Goal: wraparound, signs, NaN, infinities and zeros in the map as in C. Method: each pair of corner values on
-       a key of its own: the first inserted, the second applied. */
-    const uint64_t integers[8] = {0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, INT64_MAX, 1ull << 63, UINT64_MAX};
+    /* Goal: wraparound, signs, NaN, infinities and zeros in the map as in C. Method: each pair of
+       corner values on a key of its own: the first inserted, the second applied. */
+    const uint64_t integers[8] = {0,          1,         0x7FFFFFFF, 0x80000000,
+                                  0xFFFFFFFF, INT64_MAX, 1ull << 63, UINT64_MAX};
     const double reals[8] = {0, -0.0, 1, -1.5, NAN, -INFINITY, INFINITY, 3e38};
     for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
-        for (uint32_t reduction = 0; fits(t, type) && reduction <= last_reduction(type); reduction++) {
+        for (uint32_t reduction = 0; fits(t, type) && reduction <= last_reduction(type);
+             reduction++) {
             oracle o;
             oracle_init(&o);
             nacre_map *map = test_map_new(t, 0);
@@ -146,8 +149,8 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, corner_numbers_go_wrong)
 
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, hot_key_loses_updates)
 {
-    /* Goal: no update of a key that many elements share is lost, while new keys come in beside it. Method: 200,000
-       elements, half of them one key. */
+    /* Goal: no update of a key that many elements share is lost, while new keys come in beside it.
+       Method: 200,000 elements, half of them one key. */
     uint64_t n = 200000;
     oracle o;
     oracle_init(&o);

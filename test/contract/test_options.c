@@ -4,8 +4,9 @@
 
 static bool possible(const test *t, uint32_t operation)
 {
-    return t->value_bytes != 0 || operation == NACREI_INSERT || operation == NACREI_INSERT_OR_ASSIGN ||
-           operation == NACREI_CONTAINS || operation == NACREI_ERASE;
+    return t->value_bytes != 0 || operation == NACREI_INSERT ||
+           operation == NACREI_INSERT_OR_ASSIGN || operation == NACREI_CONTAINS ||
+           operation == NACREI_ERASE;
 }
 
 static uint32_t some_type(const test *t)
@@ -15,9 +16,10 @@ static uint32_t some_type(const test *t)
 
 NACRE_CONTRACT_TEST(options, mask_takes_the_wrong_elements)
 {
-    /* Goal: with every operation exactly the elements take part whose bit or byte is set, at any offset, the others
-       are SKIPPED and their outputs stay. Method: lengths around words, blocks and 64 Ki, offsets 0 .. 130, none, all,
-       one, alternating and random elements; the judge checks each output. */
+    /* Goal: with every operation exactly the elements take part whose bit or byte is set, at any
+       offset, the others are SKIPPED and their outputs stay. Method: lengths around words, blocks
+       and 64 Ki, offsets 0 .. 130, none, all, one, alternating and random elements; the judge
+       checks each output. */
     const uint64_t lengths[] = {1, 7, 8, 31, 32, 33, 63, 65, 255, 257, 1023, 1025, 70001};
     const uint64_t offsets[] = {0, 1, 3, 7, 8, 13, 31, 32, 33, 64, 127, 130};
     oracle o;
@@ -35,7 +37,8 @@ NACRE_CONTRACT_TEST(options, mask_takes_the_wrong_elements)
                 uint8_t *take = test_host(t, n);
                 uint64_t one = test_random_below(&t->random, n);
                 for (uint64_t i = 0; i < n; i++) {
-                    const uint8_t takes[5] = {0, 1, i == one, (uint8_t)(i & 1), (uint8_t)(test_random(&t->random) & 1)};
+                    const uint8_t takes[5] = {0, 1, i == one, (uint8_t)(i & 1),
+                                              (uint8_t)(test_random(&t->random) & 1)};
                     take[i] = takes[pattern];
                     keys[i] = test_key(t, test_random_below(&t->random, n + 10));
                 }
@@ -62,8 +65,9 @@ NACRE_CONTRACT_TEST(options, mask_takes_the_wrong_elements)
 
 NACRE_CONTRACT_TEST(options, device_count_is_ignored)
 {
-    /* Goal: min(count, *count_device) elements are processed, 0 too; the others are SKIPPED (case 40). Method: counts on
-       the device of 0, 1, fewer, equal, more and 2^64 - 1, with every operation, with and without mask. */
+    /* Goal: min(count, *count_device) elements are processed, 0 too; the others are SKIPPED (case
+       40). Method: counts on the device of 0, 1, fewer, equal, more and 2^64 - 1, with every
+       operation, with and without mask. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -102,8 +106,9 @@ NACRE_CONTRACT_TEST(options, device_count_is_ignored)
 
 NACRE_CONTRACT_TEST(options, leaving_an_output_out_changes_the_result)
 {
-    /* Goal: outcomes, counts and missing_value can be asked for in any combination, or options be NULL, with the same
-       effect. Method: all combinations with every operation on a changing map; the judge asks the map. */
+    /* Goal: outcomes, counts and missing_value can be asked for in any combination, or options be
+       NULL, with the same effect. Method: all combinations with every operation on a changing map;
+       the judge asks the map. */
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, 0);
@@ -136,8 +141,8 @@ NACRE_CONTRACT_TEST(options, leaving_an_output_out_changes_the_result)
 
 NACRE_CONTRACT_TEST(options, empty_batch_fails)
 {
-    /* Goal: count 0 with NULL arrays is legal with every operation, and counts are written (case 3). Method: all
-       operations on an empty and on a filled map. */
+    /* Goal: count 0 with NULL arrays is legal with every operation, and counts are written (case
+       3). Method: all operations on an empty and on a filled map. */
     nacre_map *map = test_map_new(t, 0);
     oracle o;
     oracle_init(&o);
@@ -163,8 +168,8 @@ NACRE_CONTRACT_TEST(options, empty_batch_fails)
                     OK(t, nacre_map_insert_or_assign(map, NULL, NULL, 0, given, t->stream));
                     break;
                 case NACREI_INSERT_OR_APPLY:
-                    OK(t, nacre_map_insert_or_apply(map, NULL, NULL, 0, NACRE_REDUCTION_ADD, type, given,
-                                                    t->stream));
+                    OK(t, nacre_map_insert_or_apply(map, NULL, NULL, 0, NACRE_REDUCTION_ADD, type,
+                                                    given, t->stream));
                     break;
                 case NACREI_FIND_OR_INSERT:
                     OK(t, nacre_map_find_or_insert(map, NULL, NULL, 0, NULL, given, t->stream));
@@ -199,8 +204,9 @@ NACRE_CONTRACT_TEST(options, empty_batch_fails)
 
 NACRE_CONTRACT_TEST(options, never_wait_waits)
 {
-    /* Goal: with NEVER_WAIT a WAIT map that has no room says WOULD_WAIT and does nothing; with room it works. Method: a
-       map reserved for n keys takes n, refuses the next batch, and takes it without the flag. */
+    /* Goal: with NEVER_WAIT a WAIT map that has no room says WOULD_WAIT and does nothing; with room
+       it works. Method: a map reserved for n keys takes n, refuses the next batch, and takes it
+       without the flag. */
     oracle o;
     oracle_init(&o);
     uint64_t n = 5000;

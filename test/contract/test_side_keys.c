@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that equal the library's own empty patterns: every operation does with them what it does with others (case 42). */
+/* Keys that equal the library's own empty patterns: every operation does with them what it does
+   with others (case 42). */
 #include "nacre/core/slot.h"
 #include "support/batch.h"
 
 enum { SIDE = NACREI_SIDE_SLOTS_MAX, OTHERS = 50, ALL = SIDE + OTHERS };
 
-/* The 16 keys whose stored form is a pattern in a set (the first of them in a map with values), among others. */
+/* The 16 keys whose stored form is a pattern in a set (the first of them in a map with values),
+   among others. */
 static void fill_keys(const test *t, uint64_t *keys)
 {
     for (uint64_t i = 0; i < ALL; i++) {
@@ -15,8 +17,9 @@ static void fill_keys(const test *t, uint64_t *keys)
 
 NACRE_CONTRACT_TEST(side_keys, operation_forgets_a_side_key)
 {
-    /* Goal: each operation treats side keys like any other. Method: a random sequence of all operations on batches in
-       which most keys are side keys, many of them equal; the oracle knows nothing of side keys. */
+    /* Goal: each operation treats side keys like any other. Method: a random sequence of all
+       operations on batches in which most keys are side keys, many of them equal; the oracle knows
+       nothing of side keys. */
     uint64_t keys[ALL], batch[200];
     fill_keys(t, keys);
     oracle o;
@@ -25,11 +28,13 @@ NACRE_CONTRACT_TEST(side_keys, operation_forgets_a_side_key)
     for (int round = 0; round < 300; round++) {
         uint64_t n = 1 + test_random_below(&t->random, round % 3 == 0 ? 2 : 200);
         for (uint64_t i = 0; i < n; i++) {
-            batch[i] = keys[test_random_below(&t->random, test_random(&t->random) % 4 != 0 ? SIDE : ALL)];
+            batch[i] =
+                keys[test_random_below(&t->random, test_random(&t->random) % 4 != 0 ? SIDE : ALL)];
         }
         uint64_t *values = test_values(t, batch, n), missing = test_random(&t->random);
         uint32_t operation = (uint32_t)test_random_below(&t->random, NACREI_OPERATIONS);
-        if (t->value_bytes == 0 && operation != NACREI_INSERT && operation != NACREI_INSERT_OR_ASSIGN) {
+        if (t->value_bytes == 0 && operation != NACREI_INSERT &&
+            operation != NACREI_INSERT_OR_ASSIGN) {
             operation = round % 2 != 0 ? NACREI_CONTAINS : NACREI_ERASE;
         }
         test_batch b = test_batch_of(operation, batch, values, n);
@@ -49,8 +54,8 @@ NACRE_CONTRACT_TEST(side_keys, operation_forgets_a_side_key)
 
 NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
 {
-    /* Goal: side keys survive growth, are in size, statistics and retrieve, and go with clear. Method: insert them, grow
-       the map a hundredfold, compare; count; clear; compare. */
+    /* Goal: side keys survive growth, are in size, statistics and retrieve, and go with clear.
+       Method: insert them, grow the map a hundredfold, compare; count; clear; compare. */
     uint64_t keys[ALL];
     fill_keys(t, keys);
     oracle o;
@@ -65,7 +70,8 @@ NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
     nacre_map_statistics statistics;
     nacre_map_statistics_init(&statistics, sizeof statistics);
     OK(t, nacre_map_statistics_get(map, &statistics, &t->error, t->stream));
-    CHECK(t, statistics.size == o.size, "statistics count %llu keys", (unsigned long long)statistics.size);
+    CHECK(t, statistics.size == o.size, "statistics count %llu keys",
+          (unsigned long long)statistics.size);
     OK(t, nacre_map_clear(map, &t->error, t->stream));
     oracle_clear(&o);
     test_compare(t, map, &o, 100);
@@ -81,8 +87,8 @@ NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
 
 NACRE_CONTRACT_TEST(side_keys, side_key_is_outside_of_the_capacity)
 {
-    /* Goal: a FIXED map of n keys takes n, side keys counted like others: never n + 1, never n - 1. Method: side keys
-       first, last and only; n 1, 8, 16, 40. */
+    /* Goal: a FIXED map of n keys takes n, side keys counted like others: never n + 1, never n - 1.
+       Method: side keys first, last and only; n 1, 8, 16, 40. */
     uint64_t keys[ALL], turned[ALL];
     fill_keys(t, keys);
     const uint64_t sizes[] = {1, 8, 16, 40};

@@ -4,8 +4,9 @@
 
 NACRE_CONTRACT_TEST(size, size_drifts)
 {
-    /* Goal: both forms of size stay exact through insertions, failures to insert, erasures and clear. Method: 200 random
-       batches on a FIXED map that is often full; test_size compares both forms after each. */
+    /* Goal: both forms of size stay exact through insertions, failures to insert, erasures and
+       clear. Method: 200 random batches on a FIXED map that is often full; test_size compares both
+       forms after each. */
     oracle o;
     oracle_init(&o);
     o.capacity_keys = 700;
@@ -38,7 +39,8 @@ NACRE_CONTRACT_TEST(size, size_drifts)
 
 NACRE_CONTRACT_TEST(size, statistics_disagree_with_the_table)
 {
-    /* Goal: the histogram adds up to the size, means and maximum fit it. Method: a loaded map of 30,000 keys. */
+    /* Goal: the histogram adds up to the size, means and maximum fit it. Method: a loaded map of
+       30,000 keys. */
     oracle o;
     oracle_init(&o);
     uint64_t n = 30000;
@@ -56,9 +58,11 @@ NACRE_CONTRACT_TEST(size, statistics_disagree_with_the_table)
         }
         CHECK(t, s.size == o.size && sum == o.size, "size %llu, histogram %llu, keys %llu",
               (unsigned long long)s.size, (unsigned long long)sum, (unsigned long long)o.size);
-        CHECK(t, s.stash_keys <= s.size, "%llu keys in the stash", (unsigned long long)s.stash_keys);
+        CHECK(t, s.stash_keys <= s.size, "%llu keys in the stash",
+              (unsigned long long)s.stash_keys);
         if (o.size != 0) {
-            CHECK(t, s.probe_length_max >= last + 1 && (last == 15 || s.probe_length_max == last + 1),
+            CHECK(t,
+                  s.probe_length_max >= last + 1 && (last == 15 || s.probe_length_max == last + 1),
                   "the longest probe is %u, the histogram ends at %u", s.probe_length_max, last);
             CHECK(t, s.probe_length_mean_hit >= 1 && s.probe_length_mean_hit < 4, "mean of hits %g",
                   s.probe_length_mean_hit);
@@ -76,8 +80,8 @@ NACRE_CONTRACT_TEST(size, statistics_disagree_with_the_table)
 
 NACRE_CONTRACT_TEST(size, fault_is_lost_or_sticks)
 {
-    /* Goal: FULL sets its fault bit, which stays until it is cleared and then comes again. Method: overfill a FIXED map,
-       read without clearing, with, again; also in info. */
+    /* Goal: FULL sets its fault bit, which stays until it is cleared and then comes again. Method:
+       overfill a FIXED map, read without clearing, with, again; also in info. */
     oracle o;
     oracle_init(&o);
     o.capacity_keys = 10;
@@ -111,8 +115,8 @@ NACRE_CONTRACT_TEST(size, fault_is_lost_or_sticks)
 
 NACRE_CONTRACT_TEST(size, estimate_is_wrong)
 {
-    /* Goal: a map created for n keys holds what the estimate says. Method: n from 0 to 3 million, and reserve; the map
-       may hold less, but not less than half, apart from a fixed 4 MB. */
+    /* Goal: a map created for n keys holds what the estimate says. Method: n from 0 to 3 million,
+       and reserve; the map may hold less, but not less than half, apart from a fixed 4 MB. */
     for (uint64_t n = 0; n <= 3000000; n = n * 12 + 1) {
         nacre_map_config config = test_map_config(t);
         uint64_t bytes = 0;
@@ -126,7 +130,8 @@ NACRE_CONTRACT_TEST(size, estimate_is_wrong)
             nacre_map_info info;
             nacre_map_info_init(&info, sizeof info);
             OK(t, nacre_map_info_get(map, &info, &t->error));
-            CHECK(t, info.capacity_keys >= n, "room for %llu keys", (unsigned long long)info.capacity_keys);
+            CHECK(t, info.capacity_keys >= n, "room for %llu keys",
+                  (unsigned long long)info.capacity_keys);
             CHECK(t, info.memory_bytes <= bytes && bytes / 2 <= info.memory_bytes + (4u << 20),
                   "%llu keys: estimated %llu bytes, holds %llu", (unsigned long long)n,
                   (unsigned long long)bytes, (unsigned long long)info.memory_bytes);

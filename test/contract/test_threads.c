@@ -6,7 +6,8 @@
 
 enum { THREADS_MAX = 8 };
 
-/* One host thread: a copy of the row's context, so that a failing CHECK leaves this thread's body only. */
+/* One host thread: a copy of the row's context, so that a failing CHECK leaves this thread's body
+   only. */
 typedef struct worker {
     test context;
     nacre_map *map;
@@ -80,7 +81,8 @@ static void mix_operations(worker *w)
         }
         uint64_t *values = test_values(t, keys, n);
         uint32_t operation = (uint32_t)test_random_below(&t->random, NACREI_OPERATIONS);
-        if (t->value_bytes == 0 && operation != NACREI_INSERT_OR_ASSIGN && operation != NACREI_ERASE) {
+        if (t->value_bytes == 0 && operation != NACREI_INSERT_OR_ASSIGN &&
+            operation != NACREI_ERASE) {
             operation = round % 2 == 0 ? NACREI_INSERT : NACREI_CONTAINS;
         }
         test_do(t, w->map, &w->o, operation, keys, values, n);
@@ -90,8 +92,8 @@ static void mix_operations(worker *w)
             nacre_map_info_init(&info, sizeof info);
             OK(t, nacre_map_info_get(w->map, &info, &t->error));
             OK(t, nacre_map_size(w->map, &size, &t->error, t->stream));
-            CHECK(t, size >= w->o.size, "size %llu, of which %llu are mine", (unsigned long long)size,
-                  (unsigned long long)w->o.size);
+            CHECK(t, size >= w->o.size, "size %llu, of which %llu are mine",
+                  (unsigned long long)size, (unsigned long long)w->o.size);
         }
         free(keys);
         free(values);
@@ -100,8 +102,8 @@ static void mix_operations(worker *w)
 
 NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
 {
-    /* Goal: any calls on one map from eight host threads, growth included. Method: each has keys of its own and judges
-       them; at the end the union is compared. */
+    /* Goal: any calls on one map from eight host threads, growth included. Method: each has keys of
+       its own and judges them; at the end the union is compared. */
     nacre_map *map = test_map_new(t, 0);
     worker *w = workers_new(t, THREADS_MAX);
     oracle all;
@@ -127,8 +129,8 @@ NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
 
 NACRE_CONTRACT_TEST(threads, maps_of_different_threads_meet)
 {
-    /* Goal: two maps on two streams from two host threads have nothing to do with each other. Method: each thread
-       creates, uses, compares and destroys three maps of its own. */
+    /* Goal: two maps on two streams from two host threads have nothing to do with each other.
+       Method: each thread creates, uses, compares and destroys three maps of its own. */
     worker *w = workers_new(t, 2);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 2; i++) {
@@ -159,15 +161,16 @@ static void count_up(worker *w)
     }
     test_array keys_on = test_array_of_numbers(t, keys, 256, t->key_bytes);
     for (int round = 0; round < 100; round++) {
-        OK(t, nacre_map_insert_or_apply(w->map, keys_on.data, NULL, 256, NACRE_REDUCTION_ADD, type, NULL,
-                                        t->stream));
+        OK(t, nacre_map_insert_or_apply(w->map, keys_on.data, NULL, 256, NACRE_REDUCTION_ADD, type,
+                                        NULL, t->stream));
     }
     test_array_free(t, &keys_on);
 }
 
 NACRE_CONTRACT_TEST_VALUES(threads, updates_of_shared_keys_are_lost)
 {
-    /* Goal: no update is lost when eight threads add to the same keys. Method: 8 threads, 100 batches, 4 times each key. */
+    /* Goal: no update is lost when eight threads add to the same keys. Method: 8 threads, 100
+       batches, 4 times each key. */
     nacre_map *map = test_map_new(t, 0);
     worker *w = workers_new(t, THREADS_MAX);
     oracle o;
@@ -206,7 +209,8 @@ static void write_keys(worker *w)
         for (uint64_t i = 0; i < n; i++) {
             values[i] = value_of_key(t, done + i);
         }
-        test_do(t, w->map, &w->o, batch % 2 == 0 ? NACREI_INSERT : NACREI_INSERT_OR_ASSIGN, keys, values, n);
+        test_do(t, w->map, &w->o, batch % 2 == 0 ? NACREI_INSERT : NACREI_INSERT_OR_ASSIGN, keys,
+                values, n);
         free(keys);
         free(values);
         done += n;
@@ -226,8 +230,8 @@ static void read_keys(worker *w)
             numbers[i] = test_random_below(&t->random, there);
             keys[i] = test_key(t, numbers[i]);
         }
-        test_batch b = test_batch_of(t->value_bytes != 0 ? NACREI_FIND : NACREI_CONTAINS, keys, NULL,
-                                     there != 0 ? n : 0);
+        test_batch b = test_batch_of(t->value_bytes != 0 ? NACREI_FIND : NACREI_CONTAINS, keys,
+                                     NULL, there != 0 ? n : 0);
         test_batch_call(t, w->map, &b);
         CHECK(t, b.status == NACRE_OK, "%s", t->error.message);
         for (uint64_t i = 0; i < b.count; i++) {
@@ -245,8 +249,9 @@ static void read_keys(worker *w)
 
 NACRE_CONTRACT_TEST(threads, reader_misses_a_key_while_others_insert)
 {
-    /* Goal: keys of earlier batches are always found, with whole values, while another thread inserts and the map grows
-       (case 21). Method: one writer that publishes its progress, three readers. */
+    /* Goal: keys of earlier batches are always found, with whole values, while another thread
+       inserts and the map grows (case 21). Method: one writer that publishes its progress, three
+       readers. */
     nacre_map *map = test_map_new(t, 0);
     worker *w = workers_new(t, 4);
     uint64_t published = 0, stop = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random sequences of operations against the oracle: every width, every kind of growth, masks, counts
- * on the device, with and without outcomes. NACRE_TEST_SEED and NACRE_TEST_STEPS choose another or a
- * longer sequence; a failure prints the seed, the step and the operation.
+ * Random sequences of operations against the oracle: every width, every kind of growth, masks,
+ * counts on the device, with and without outcomes. NACRE_TEST_SEED and NACRE_TEST_STEPS choose
+ * another or a longer sequence; a failure prints the seed, the step and the operation.
  */
 #include "nacre/core/slot.h"
 #include "support/batch.h"
@@ -13,8 +13,8 @@
 typedef struct sequence {
     const char *name;
     uint32_t growth;
-    uint64_t universe;     /* distinct keys that may occur */
-    uint64_t batch_max;    /* elements */
+    uint64_t universe;  /* distinct keys that may occur */
+    uint64_t batch_max; /* elements */
     uint64_t capacity_keys;
     uint64_t memory_limit_bytes; /* beyond what an empty map holds; 0: none */
     double load_max;
@@ -53,14 +53,17 @@ static uint64_t some_key(test *t, uint64_t universe)
     return test_key(t, i);
 }
 
-/* Operations that insert and those that erase balance, so that sizes wander; with values all eight occur. */
+/* Operations that insert and those that erase balance, so that sizes wander; with values all eight
+   occur. */
 static uint32_t some_operation(test *t)
 {
-    static const uint32_t with_values[] = {
-        NACREI_INSERT, NACREI_INSERT_OR_ASSIGN, NACREI_INSERT_OR_APPLY, NACREI_FIND_OR_INSERT, NACREI_ASSIGN,
-        NACREI_FIND,   NACREI_CONTAINS,         NACREI_ERASE,           NACREI_ERASE,          NACREI_ERASE};
-    static const uint32_t of_sets[] = {NACREI_INSERT, NACREI_INSERT_OR_ASSIGN, NACREI_CONTAINS, NACREI_ERASE,
-                                       NACREI_INSERT};
+    static const uint32_t with_values[] = {NACREI_INSERT,          NACREI_INSERT_OR_ASSIGN,
+                                           NACREI_INSERT_OR_APPLY, NACREI_FIND_OR_INSERT,
+                                           NACREI_ASSIGN,          NACREI_FIND,
+                                           NACREI_CONTAINS,        NACREI_ERASE,
+                                           NACREI_ERASE,           NACREI_ERASE};
+    static const uint32_t of_sets[] = {NACREI_INSERT, NACREI_INSERT_OR_ASSIGN, NACREI_CONTAINS,
+                                       NACREI_ERASE, NACREI_INSERT};
     return t->value_bytes != 0 ? with_values[test_random_below(&t->random, 10)]
                                : of_sets[test_random_below(&t->random, 5)];
 }
@@ -90,11 +93,13 @@ static void batch_step(test *t, const sequence *s, nacre_map *map, oracle *o, ui
     b.without_outcomes = (random >> 48 & 3) == 0;
     b.without_counts = (random >> 50 & 3) == 0;
     b.in_place = b.operation == NACREI_FIND_OR_INSERT && (random >> 52 & 1) != 0;
-    test_note(t, "sequence \"%s\", step %llu: %s of %llu elements, %s, %llu keys in the map", s->name, LL(step),
-              test_operation_name(b.operation), LL(n), b.take != NULL ? "masked" : "no mask", LL(o->size));
+    test_note(t, "sequence \"%s\", step %llu: %s of %llu elements, %s, %llu keys in the map",
+              s->name, LL(step), test_operation_name(b.operation), LL(n),
+              b.take != NULL ? "masked" : "no mask", LL(o->size));
     test_batch_call(t, map, &b);
     bool refused = b.status == NACRE_ERROR_OUT_OF_MEMORY && s->memory_limit_bytes != 0;
-    CHECK(t, b.status == NACRE_OK || refused, "%s: %s", nacre_status_name(b.status), t->error.message);
+    CHECK(t, b.status == NACRE_OK || refused, "%s: %s", nacre_status_name(b.status),
+          t->error.message);
     o->may_be_full = refused || s->growth == NACRE_GROWTH_DEFERRED;
     test_batch_judge(t, map, &b, o);
     test_batch_free(&b);
@@ -108,8 +113,8 @@ static void reserve_step(test *t, const sequence *s, nacre_map *map, oracle *o, 
     uint64_t keys = test_random_below(&t->random, o->size + s->universe / 4 + 2);
     test_note(t, "sequence \"%s\", step %llu: reserve of %llu", s->name, LL(step), LL(keys));
     nacre_status status = nacre_map_reserve(map, keys, &t->error, t->stream);
-    CHECK(t, status == NACRE_OK || (s->memory_limit_bytes != 0 && status == NACRE_ERROR_CAPACITY), "%s: %s",
-          nacre_status_name(status), t->error.message);
+    CHECK(t, status == NACRE_OK || (s->memory_limit_bytes != 0 && status == NACRE_ERROR_CAPACITY),
+          "%s: %s", nacre_status_name(status), t->error.message);
     if (s->growth == NACRE_GROWTH_FIXED && keys > o->capacity_keys) {
         o->capacity_keys = keys;
     }
@@ -152,11 +157,11 @@ static void run(test *t, const sequence *s, uint64_t steps)
 
 NACRE_CONTRACT_TEST(differential, map_differs_from_the_oracle)
 {
-    /* Goal: no sequence of operations makes the map differ from the oracle. Method: see above; the judge checks every
-       batch, every 25th step the whole map is compared. */
+    /* Goal: no sequence of operations makes the map differ from the oracle. Method: see above; the
+       judge checks every batch, every 25th step the whole map is compared. */
     uint64_t steps = test_setting("NACRE_TEST_STEPS", 500);
-    printf("differential %s (%u,%u): NACRE_TEST_SEED=%llu NACRE_TEST_STEPS=%llu\n", t->backend_name, t->key_bytes,
-           t->value_bytes, LL(test_setting("NACRE_TEST_SEED", 1)), LL(steps));
+    printf("differential %s (%u,%u): NACRE_TEST_SEED=%llu NACRE_TEST_STEPS=%llu\n", t->backend_name,
+           t->key_bytes, t->value_bytes, LL(test_setting("NACRE_TEST_SEED", 1)), LL(steps));
     fflush(stdout);
     for (uint64_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
         run(t, &sequences[i], steps);

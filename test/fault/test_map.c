@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every n-th allocation is refused, for every n: a status, nothing lost, nothing leaked, works again later (case 17). */
+/* Every n-th allocation is refused, for every n: a status, nothing lost, nothing leaked, works
+   again later (case 17). */
 #include "support/allocator.h"
 #include "support/batch.h"
 
@@ -17,7 +18,8 @@ static bool refusal(nacre_status status)
     return status == NACRE_ERROR_OUT_OF_MEMORY;
 }
 
-/* One inserting batch: applied as far as there was room, and told. Then what was refused is given again, once. */
+/* One inserting batch: applied as far as there was room, and told. Then what was refused is given
+   again, once. */
 static void insert_step(test *t, stage *s, uint32_t operation, uint64_t first, uint64_t n)
 {
     uint64_t *keys = test_keys(t, first, n), *values = test_values(t, keys, n);
@@ -29,9 +31,10 @@ static void insert_step(test *t, stage *s, uint32_t operation, uint64_t first, u
         CHECK(t, b.status == NACRE_OK || refusal(b.status), "%s: %s", nacre_status_name(b.status),
               t->error.message);
         CHECK(t, b.status == NACRE_OK || t->error.message[0] != 0, "no message");
-        CHECK(t, b.status != NACRE_OK || b.counts.refused == 0, "%llu refused, but the status is OK",
-              LL(b.counts.refused));
-        CHECK(t, b.status == NACRE_OK || s->allocator->refused != 0, "refused, but the allocator did not");
+        CHECK(t, b.status != NACRE_OK || b.counts.refused == 0,
+              "%llu refused, but the status is OK", LL(b.counts.refused));
+        CHECK(t, b.status == NACRE_OK || s->allocator->refused != 0,
+              "refused, but the allocator did not");
         s->o.may_be_full = b.status != NACRE_OK;
         test_batch_judge(t, s->map, &b, &s->o);
         count = 0;
@@ -55,16 +58,19 @@ static void reserve_step(test *t, stage *s, uint64_t keys)
     nacre_map_info_init(&after, sizeof after);
     OK(t, nacre_map_info_get(s->map, &before, &t->error));
     nacre_status status = nacre_map_reserve(s->map, keys, &t->error, t->stream);
-    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status), t->error.message);
+    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status),
+          t->error.message);
     OK(t, nacre_map_info_get(s->map, &after, &t->error));
     if (status == NACRE_OK) {
-        CHECK(t, after.capacity_keys >= keys, "capacity %llu after reserve of %llu", LL(after.capacity_keys),
-              LL(keys));
+        CHECK(t, after.capacity_keys >= keys, "capacity %llu after reserve of %llu",
+              LL(after.capacity_keys), LL(keys));
         return;
     }
-    CHECK(t, after.capacity_keys == before.capacity_keys && after.memory_bytes == before.memory_bytes,
-          "a refused reserve left %llu keys, %llu bytes instead of %llu, %llu", LL(after.capacity_keys),
-          LL(after.memory_bytes), LL(before.capacity_keys), LL(before.memory_bytes));
+    CHECK(t,
+          after.capacity_keys == before.capacity_keys && after.memory_bytes == before.memory_bytes,
+          "a refused reserve left %llu keys, %llu bytes instead of %llu, %llu",
+          LL(after.capacity_keys), LL(after.memory_bytes), LL(before.capacity_keys),
+          LL(before.memory_bytes));
 }
 
 /* check and statistics may be refused their scratch memory, and then say so. */
@@ -73,9 +79,11 @@ static void inspect_step(test *t, stage *s)
     nacre_map_statistics statistics;
     nacre_map_statistics_init(&statistics, sizeof statistics);
     nacre_status status = nacre_map_check(s->map, &t->error, t->stream);
-    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status), t->error.message);
+    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status),
+          t->error.message);
     status = nacre_map_statistics_get(s->map, &statistics, &t->error, t->stream);
-    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status), t->error.message);
+    CHECK(t, status == NACRE_OK || refusal(status), "%s: %s", nacre_status_name(status),
+          t->error.message);
     CHECK(t, status != NACRE_OK || statistics.size == s->o.size, "statistics count %llu keys",
           LL(statistics.size));
 }
@@ -87,7 +95,8 @@ static void erase_step(test *t, stage *s, uint64_t first, uint64_t n)
     free(keys);
 }
 
-/* Creates, grows, reserves, erases, inspects, with refusals in between; then all is well, and everything is compared. */
+/* Creates, grows, reserves, erases, inspects, with refusals in between; then all is well, and
+   everything is compared. */
 static void script(test *t, stage *s, nacre_device *device, uint32_t growth)
 {
     nacre_map_config config = test_map_config(t);
@@ -95,7 +104,8 @@ static void script(test *t, stage *s, nacre_device *device, uint32_t growth)
     config.capacity_keys = growth == NACRE_GROWTH_FIXED ? 60000 : 10;
     nacre_status status = nacre_map_create(device, &config, &s->map);
     if (status != NACRE_OK) {
-        CHECK(t, refusal(status) && s->map == NULL, "%s: %s", nacre_status_name(status), t->error.message);
+        CHECK(t, refusal(status) && s->map == NULL, "%s: %s", nacre_status_name(status),
+              t->error.message);
         test_allocator_refuse(s->allocator, 0, false);
         OK(t, nacre_map_create(device, &config, &s->map));
     }
@@ -114,12 +124,14 @@ static void script(test *t, stage *s, nacre_device *device, uint32_t growth)
     nacre_map_destroy(s->map);
 }
 
-/* Runs the script with the n-th allocation refused (and, with `all`, those after it); true if one was. */
+/* Runs the script with the n-th allocation refused (and, with `all`, those after it); true if one
+   was. */
 static bool run(test *t, uint64_t n, bool all, uint32_t growth)
 {
     stage s;
     memset(&s, 0, sizeof s);
-    test_note(t, "allocation %llu%s is refused, growth %u", LL(n), all ? " and all later ones" : "", growth);
+    test_note(t, "allocation %llu%s is refused, growth %u", LL(n), all ? " and all later ones" : "",
+              growth);
     oracle_init(&s.o);
     s.o.capacity_keys = growth == NACRE_GROWTH_FIXED ? 60000 : UINT64_MAX;
     s.allocator = test_allocator_new(t->backend);
@@ -140,8 +152,9 @@ static bool run(test *t, uint64_t n, bool all, uint32_t growth)
         nacre_device_close(device);
     }
     bool refused = s.allocator->refused_ever != 0;
-    CHECK(t, t->device == row_device && s.allocator->live == 0, "%llu allocations of %llu bytes are left",
-          LL(s.allocator->live), LL(s.allocator->live_bytes));
+    CHECK(t, t->device == row_device && s.allocator->live == 0,
+          "%llu allocations of %llu bytes are left", LL(s.allocator->live),
+          LL(s.allocator->live_bytes));
     CHECK(t, s.allocator->misuse[0] == 0, "the allocator: %s", s.allocator->misuse);
     test_allocator_free(s.allocator);
     oracle_free(&s.o);
@@ -150,8 +163,8 @@ static bool run(test *t, uint64_t n, bool all, uint32_t growth)
 
 NACRE_CONTRACT_TEST(fault, refused_allocation_loses_or_leaks)
 {
-    /* Goal: as the file says. Method: n = 1, 2, 3 ... until no allocation is left to refuse; alone and with all later
-       ones; WAIT and FIXED. */
+    /* Goal: as the file says. Method: n = 1, 2, 3 ... until no allocation is left to refuse; alone
+       and with all later ones; WAIT and FIXED. */
     for (int all = 0; all < 2; all++) {
         for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth += 2) {
             uint64_t n = 1;
@@ -160,8 +173,8 @@ NACRE_CONTRACT_TEST(fault, refused_allocation_loses_or_leaks)
             }
             CHECK(t, n > 1, "no allocation was ever refused");
             if (t->key_bytes == 8 && t->value_bytes == 8) {
-                printf("fault %s: growth %u%s: %llu allocations\n", t->backend_name, growth, all ? ", lasting" : "",
-                       LL(n - 1));
+                printf("fault %s: growth %u%s: %llu allocations\n", t->backend_name, growth,
+                       all ? ", lasting" : "", LL(n - 1));
             }
         }
     }
@@ -169,8 +182,9 @@ NACRE_CONTRACT_TEST(fault, refused_allocation_loses_or_leaks)
 
 NACRE_CONTRACT_TEST(fault, memory_limit_loses_or_leaks)
 {
-    /* Goal: the same with memory_limit_bytes in the place of the allocator. Method: limits from nothing upwards; a map is
-       refused, or created and filled until it is full, then emptied and filled again; the allocator counts. */
+    /* Goal: the same with memory_limit_bytes in the place of the allocator. Method: limits from
+       nothing upwards; a map is refused, or created and filled until it is full, then emptied and
+       filled again; the allocator counts. */
     for (uint64_t limit = 1; limit < 6000000; limit = limit * 3 / 2 + 30000) {
         test_note(t, "memory_limit_bytes %llu", LL(limit));
         test_allocator *a = test_allocator_new(t->backend);
@@ -180,8 +194,8 @@ NACRE_CONTRACT_TEST(fault, memory_limit_loses_or_leaks)
         config.memory_limit_bytes = limit;
         uint64_t other = a->live_bytes; /* what the device holds for itself */
         nacre_status status = nacre_map_create(device, &config, &map);
-        CHECK(t, status == NACRE_OK || status == NACRE_ERROR_CAPACITY, "%s: %s", nacre_status_name(status),
-              t->error.message);
+        CHECK(t, status == NACRE_OK || status == NACRE_ERROR_CAPACITY, "%s: %s",
+              nacre_status_name(status), t->error.message);
         for (int round = 0; round < 2 && status == NACRE_OK; round++) {
             oracle o;
             oracle_init(&o);
@@ -200,8 +214,9 @@ NACRE_CONTRACT_TEST(fault, memory_limit_loses_or_leaks)
                 nacre_map_info_init(&info, sizeof info);
                 OK(t, nacre_map_info_get(map, &info, &t->error));
                 CHECK(t, info.memory_peak_bytes <= limit, "%llu bytes", LL(info.memory_peak_bytes));
-                CHECK(t, a->peak_bytes - other <= limit, "info says %llu bytes, the allocator gave %llu",
-                      LL(info.memory_bytes), LL(a->peak_bytes - other));
+                CHECK(t, a->peak_bytes - other <= limit,
+                      "info says %llu bytes, the allocator gave %llu", LL(info.memory_bytes),
+                      LL(a->peak_bytes - other));
             }
             test_compare(t, map, &o, 100);
             OK(t, nacre_map_clear(map, &t->error, t->stream));

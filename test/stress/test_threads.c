@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goal: no data race and no lost key when eight host threads work on one map while others come and go. Method: a plain
- * program for ThreadSanitizer, on the CPU. Each thread inserts, assigns, counts, finds and erases keys of its own, adds
- * to shared ones, and asks for size, info and everything in between; batches large enough for the device's own threads
- * are among them; each also makes maps of its own on the shared device. What is known is verified on the way and at the end.
- * NACRE_TEST_STEPS: rounds per thread, default 30. NACRE_TEST_SEED.
+ * Goal: no data race and no lost key when eight host threads work on one map while others come and
+ * go. Method: a plain program for ThreadSanitizer, on the CPU. Each thread inserts, assigns,
+ * counts, finds and erases keys of its own, adds to shared ones, and asks for size, info and
+ * everything in between; batches large enough for the device's own threads are among them; each
+ * also makes maps of its own on the shared device. What is known is verified on the way and at the
+ * end. NACRE_TEST_STEPS: rounds per thread, default 30. NACRE_TEST_SEED.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -27,14 +28,14 @@ typedef struct worker {
     uint64_t values[OWN];
 } worker;
 
-#define NEED(condition, ...)                                                                       \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fprintf(stderr, "\n");                                                                 \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define NEED(condition, ...)                                                \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, __VA_ARGS__);                                   \
+            fprintf(stderr, "\n");                                          \
+            exit(1);                                                        \
+        }                                                                   \
     } while (0)
 
 static void need_ok(nacre_status status, const nacre_error *error, const char *call)
@@ -96,7 +97,8 @@ static void own_batch(worker *w, nacre_options *options)
         const uint8_t there[5] = {NACRE_OUTCOME_FOUND, NACRE_OUTCOME_ASSIGNED, NACRE_OUTCOME_ERASED,
                                   NACRE_OUTCOME_FOUND, NACRE_OUTCOME_FOUND};
         uint8_t absent = kind == 2 || kind == 4 ? NACRE_OUTCOME_MISSING : NACRE_OUTCOME_INSERTED;
-        NEED(outcomes[i] == (*present ? there[kind] : absent), "operation %d, outcome %u", (int)kind, outcomes[i]);
+        NEED(outcomes[i] == (*present ? there[kind] : absent), "operation %d, outcome %u",
+             (int)kind, outcomes[i]);
         if (kind == 1 || (kind != 2 && kind != 4 && !*present)) {
             *value = values[i];
         }
@@ -114,7 +116,8 @@ static void shared_batch(worker *w, nacre_options *options)
     for (uint64_t i = 0; i < SHARED * 4; i++) {
         keys[i] = shared_key(i % SHARED);
     }
-    OK(nacre_map_insert_or_apply(w->map, keys, NULL, SHARED * 4, NACRE_REDUCTION_ADD, NACRE_TYPE_U64, options, NULL));
+    OK(nacre_map_insert_or_apply(w->map, keys, NULL, SHARED * 4, NACRE_REDUCTION_ADD,
+                                 NACRE_TYPE_U64, options, NULL));
     w->added += 4;
 }
 
@@ -128,7 +131,8 @@ static void own_map(worker *w)
     nacre_error_init(&error, sizeof error);
     nacre_map_config_init(&config, sizeof config);
     config.value_bytes = w->number % 2 != 0 ? 4 : 8;
-    config.load_max = w->number % 4 < 2 ? 0.1 : 0.92; /* at 0.1 there are enough submaps to share out */
+    config.load_max =
+        w->number % 4 < 2 ? 0.1 : 0.92; /* at 0.1 there are enough submaps to share out */
     config.capacity_keys = w->number % 4 < 2 ? 110000 : 0;
     config.error = &error;
     OK(nacre_map_create(w->device, &config, &map));
@@ -162,8 +166,8 @@ static void look(worker *w)
     OK(nacre_map_size_async(w->map, &async, &error, NULL));
     OK(nacre_map_retrieve(w->map, keys, NULL, 100, &needed, NULL, NULL));
     OK(nacre_map_faults(w->map, &faults, 1, &error));
-    NEED(size <= THREADS * OWN + SHARED && needed <= THREADS * OWN + SHARED && faults == 0, "size %llu",
-         (unsigned long long)size);
+    NEED(size <= THREADS * OWN + SHARED && needed <= THREADS * OWN + SHARED && faults == 0,
+         "size %llu", (unsigned long long)size);
     if (test_random_below(&w->random, 8) == 0) {
         OK(nacre_map_statistics_get(w->map, &statistics, &error, NULL));
         OK(nacre_map_check(w->map, &error, NULL));
@@ -213,7 +217,8 @@ static void verify(nacre_map *map, const worker *workers)
              (unsigned long long)added);
     }
     OK(nacre_map_size(map, &size, &error, NULL));
-    NEED(size == wanted, "%llu keys instead of %llu", (unsigned long long)size, (unsigned long long)wanted);
+    NEED(size == wanted, "%llu keys instead of %llu", (unsigned long long)size,
+         (unsigned long long)wanted);
     OK(nacre_map_check(map, &error, NULL));
 }
 
@@ -228,7 +233,8 @@ int main(void)
     worker *workers = calloc(THREADS, sizeof *workers);
     uint64_t seed = setting("NACRE_TEST_SEED", 1), rounds = setting("NACRE_TEST_STEPS", 30);
     NEED(workers != NULL, "no memory");
-    printf("stress: NACRE_TEST_SEED=%llu NACRE_TEST_STEPS=%llu\n", (unsigned long long)seed, (unsigned long long)rounds);
+    printf("stress: NACRE_TEST_SEED=%llu NACRE_TEST_STEPS=%llu\n", (unsigned long long)seed,
+           (unsigned long long)rounds);
     nacre_error_init(&error, sizeof error);
     nacre_device_config_init(&device_config, sizeof device_config);
     device_config.backend = NACRE_BACKEND_CPU;

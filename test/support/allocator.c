@@ -16,8 +16,8 @@ static void *allocate(void *user, uint64_t bytes, uint64_t alignment, uint32_t s
     (void)stream;
     pthread_mutex_lock(&a->lock);
     a->calls++;
-    bool refuse = a->refuse_at != 0 && (a->calls == a->refuse_at ||
-                                        (a->refuse_all && a->calls > a->refuse_at));
+    bool refuse = a->refuse_at != 0 &&
+                  (a->calls == a->refuse_at || (a->refuse_all && a->calls > a->refuse_at));
     if (bytes == 0 || bytes >> 48 != 0) {
         refuse = true; /* a request beyond any machine */
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A caller's allocator that refuses on request and checks how it is used: every release names a living
- * allocation of that size and space, and alignments are what was asked for. On CUDA the memory comes
- * from a second device object, so that this needs no CUDA header.
+ * A caller's allocator that refuses on request and checks how it is used: every release names a
+ * living allocation of that size and space, and alignments are what was asked for. On CUDA the
+ * memory comes from a second device object, so that this needs no CUDA header.
  */
 #ifndef NACRE_TEST_ALLOCATOR_H
 #define NACRE_TEST_ALLOCATOR_H
@@ -20,7 +20,7 @@ struct test_allocator {
     uint64_t calls;      /* of allocate, so far */
     uint64_t refuse_at;  /* the number of the call, from 1, that gets NULL; 0: none */
     uint64_t refuse_all; /* not 0: that call and all later ones */
-    uint64_t refused; /* since test_allocator_refuse */
+    uint64_t refused;    /* since test_allocator_refuse */
     uint64_t refused_ever;
     uint64_t live;
     uint64_t live_bytes;

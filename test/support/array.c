@@ -8,8 +8,8 @@
 #define CPU_BACK_BYTES 64u
 #endif
 #define BACK_BYTES_MAX 64u
-#define GUARD 0x5Au
-#define CACHED_MAX 64
+#define GUARD          0x5Au
+#define CACHED_MAX     64
 
 struct test_array_cache {
     struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device arrays: memory that the map's device reads and writes, with guards on both sides, aligned to
- * the element and no better. On the CPU each array ends where its allocation ends, for
+ * Device arrays: memory that the map's device reads and writes, with guards on both sides, aligned
+ * to the element and no better. On the CPU each array ends where its allocation ends, for
  * AddressSanitizer; on CUDA arrays are reused, because allocating is slow there.
  */
 #ifndef NACRE_TEST_ARRAY_H
@@ -18,7 +18,8 @@ typedef struct test_array {
     uint64_t base_bytes;
 } test_array;
 
-/* `bytes` bytes, each TEST_FILL, at an address that is a multiple of `alignment` but not of twice it. */
+/* `bytes` bytes, each TEST_FILL, at an address that is a multiple of `alignment` but not of twice
+   it. */
 test_array test_array_new(test *t, uint64_t bytes, uint64_t alignment);
 
 /* The same, with the content of host memory. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One batch call on a map, with everything that goes in and comes out on the host, and the judge that
- * compares what came out with what the oracle says. Numbers are 64 bits wide here, whatever the map's
- * widths: the call cuts them.
+ * One batch call on a map, with everything that goes in and comes out on the host, and the judge
+ * that compares what came out with what the oracle says. Numbers are 64 bits wide here, whatever
+ * the map's widths: the call cuts them.
  *
  *     test_batch b = test_batch_of(NACREI_INSERT, keys, values, count);
  *     test_batch_run(t, map, &b);          // or test_batch_call and test_batch_judge
@@ -49,10 +49,10 @@ test_batch test_batch_of(uint32_t operation, const uint64_t *keys, const uint64_
 void test_batch_call(test *t, nacre_map *map, test_batch *b);
 
 /*
- * Compares the outcome of a call that has been made with the oracle, and brings the oracle to the state
- * that the map should have. Where the interface leaves a choice (which of several assigned values stays)
- * the map is asked which it took, and that it was one of them is checked. Guards against every promise
- * on outcomes, counts, outputs and missing values.
+ * Compares the outcome of a call that has been made with the oracle, and brings the oracle to the
+ * state that the map should have. Where the interface leaves a choice (which of several assigned
+ * values stays) the map is asked which it took, and that it was one of them is checked. Guards
+ * against every promise on outcomes, counts, outputs and missing values.
  */
 void test_batch_judge(test *t, nacre_map *map, test_batch *b, oracle *o);
 
@@ -72,8 +72,8 @@ void test_do_one(test *t, nacre_map *map, oracle *o, uint32_t operation, uint64_
 const char *test_operation_name(uint32_t operation);
 
 /*
- * Compares the whole map with the oracle: nacre_map_check, both forms of size, info, every key by find
- * and contains, `misses` keys that are not there, and retrieve as a set.
+ * Compares the whole map with the oracle: nacre_map_check, both forms of size, info, every key by
+ * find and contains, `misses` keys that are not there, and retrieve as a set.
  */
 void test_compare(test *t, nacre_map *map, const oracle *o, uint64_t misses);
 

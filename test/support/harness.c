@@ -140,6 +140,14 @@ nacre_map *test_map_new(test *t, uint64_t capacity_keys)
     return test_map_create(t, &config);
 }
 
+nacre_map_info test_info(test *t, const nacre_map *map)
+{
+    nacre_map_info info;
+    nacre_map_info_init(&info, sizeof info);
+    OK(t, nacre_map_info_get(map, &info, &t->error));
+    return info;
+}
+
 void *test_host(test *t, uint64_t bytes)
 {
     void *memory = malloc(bytes != 0 ? bytes : 1);
@@ -278,8 +286,8 @@ int main(int argc, char **argv)
         uint32_t ran;
         if (!test_backend_usable(backends[i], reason, sizeof reason)) {
             printf("SKIPPED %s: %s\n", backends[i] == NACRE_BACKEND_CPU ? "cpu" : "cuda", reason);
-            failures += backends[i] == NACRE_BACKEND_CPU ||
-                        test_setting("NACRE_TEST_REQUIRE_CUDA", 0) != 0;
+            failures +=
+                backends[i] == NACRE_BACKEND_CPU || test_setting("NACRE_TEST_REQUIRE_CUDA", 0) != 0;
             continue;
         }
         failures += test_rows_run(backends[i], &ran);

@@ -12,8 +12,9 @@
  *     }
  *
  * Each such test becomes a Criterion test insert_cpu/existing_key_loses_its_value. On CUDA, where a
- * process costs 0.6 s, one Criterion test cuda/every_row runs all bodies of the executable, printing
- * the name of each; where there is no device it prints "SKIPPED cuda: reason" and is skipped.
+ * process costs 0.6 s, one Criterion test cuda/every_row runs all bodies of the executable,
+ * printing the name of each; where there is no device it prints "SKIPPED cuda: reason" and is
+ * skipped.
  *
  * A failing CHECK leaves the body by longjmp, so that the next one runs: what the body allocated
  * stays. CHECK belongs on the thread that runs the body.
@@ -46,7 +47,7 @@
 #include <criterion/criterion.h>
 #endif
 
-typedef struct test_allocator test_allocator; /* allocator.h */
+typedef struct test_allocator test_allocator;     /* allocator.h */
 typedef struct test_array_cache test_array_cache; /* array.h */
 
 /* What a body works with. */
@@ -89,50 +90,50 @@ uint32_t test_rows_run(uint32_t backend, uint32_t *ran);
 /* 1 if a device of the backend opens; else 0 and why not. */
 bool test_backend_usable(uint32_t backend, char *reason, uint64_t reason_bytes);
 
-#define NACRE_TEST_REGISTER(suite, name, widths)                                                   \
-    static void suite##_##name(test *t);                                                           \
-    static test_row suite##_##name##_row = {#suite, #name, suite##_##name, widths, NULL};          \
-    __attribute__((constructor)) static void suite##_##name##_add(void)                            \
-    {                                                                                              \
-        test_row_add(&suite##_##name##_row);                                                       \
+#define NACRE_TEST_REGISTER(suite, name, widths)                                          \
+    static void suite##_##name(test *t);                                                  \
+    static test_row suite##_##name##_row = {#suite, #name, suite##_##name, widths, NULL}; \
+    __attribute__((constructor)) static void suite##_##name##_add(void)                   \
+    {                                                                                     \
+        test_row_add(&suite##_##name##_row);                                              \
     }
 
 #if defined(NACRE_TEST_PLAIN)
-#define NACRE_TEST_ROW(suite, name, widths)                                                        \
-    NACRE_TEST_REGISTER(suite, name, widths)                                                       \
+#define NACRE_TEST_ROW(suite, name, widths)  \
+    NACRE_TEST_REGISTER(suite, name, widths) \
     static void suite##_##name(test *t)
 #else
-#define NACRE_TEST_ROW(suite, name, widths)                                                        \
-    NACRE_TEST_REGISTER(suite, name, widths)                                                       \
-    Test(suite##_cpu, name)                                                                        \
-    {                                                                                              \
-        uint32_t failures = test_row_run(&suite##_##name##_row, NACRE_BACKEND_CPU);                \
-        cr_assert(failures == 0, "%u widths failed, see above", failures);                         \
-    }                                                                                              \
+#define NACRE_TEST_ROW(suite, name, widths)                                         \
+    NACRE_TEST_REGISTER(suite, name, widths)                                        \
+    Test(suite##_cpu, name)                                                         \
+    {                                                                               \
+        uint32_t failures = test_row_run(&suite##_##name##_row, NACRE_BACKEND_CPU); \
+        cr_assert(failures == 0, "%u widths failed, see above", failures);          \
+    }                                                                               \
     static void suite##_##name(test *t)
 #endif
 
 /* Every width that the build has; only those with values; only (8,8). */
-#define NACRE_CONTRACT_TEST(suite, name) NACRE_TEST_ROW(suite, name, TEST_WIDTHS_ALL)
+#define NACRE_CONTRACT_TEST(suite, name)        NACRE_TEST_ROW(suite, name, TEST_WIDTHS_ALL)
 #define NACRE_CONTRACT_TEST_VALUES(suite, name) NACRE_TEST_ROW(suite, name, TEST_WIDTHS_VALUES)
-#define NACRE_CONTRACT_TEST_ONCE(suite, name) NACRE_TEST_ROW(suite, name, TEST_WIDTHS_ONE)
+#define NACRE_CONTRACT_TEST_ONCE(suite, name)   NACRE_TEST_ROW(suite, name, TEST_WIDTHS_ONE)
 
 /* Reports a failure and leaves the body. */
 _Noreturn void test_fail(test *t, const char *file, int line, const char *what, const char *format,
                          ...) __attribute__((format(printf, 5, 6)));
 
-#define CHECK(t, condition, ...)                                                                   \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            test_fail((t), __FILE__, __LINE__, #condition, __VA_ARGS__);                           \
-        }                                                                                          \
+#define CHECK(t, condition, ...)                                         \
+    do {                                                                 \
+        if (!(condition)) {                                              \
+            test_fail((t), __FILE__, __LINE__, #condition, __VA_ARGS__); \
+        }                                                                \
     } while (0)
 
 /* The call must return this status. Messages come from t->error: give calls &t->error. */
 void test_status(test *t, const char *file, int line, const char *call, nacre_status wanted,
                  nacre_status got);
 #define STATUS(t, wanted, call) test_status((t), __FILE__, __LINE__, #call, (wanted), (call))
-#define OK(t, call) STATUS(t, NACRE_OK, call)
+#define OK(t, call)             STATUS(t, NACRE_OK, call)
 
 /* All the stream's work has finished. */
 void test_wait(test *t);
@@ -146,6 +147,9 @@ nacre_map_config test_map_config(test *t);
 /* A map of that config, or of all defaults with this capacity. */
 nacre_map *test_map_create(test *t, const nacre_map_config *config);
 nacre_map *test_map_new(test *t, uint64_t capacity_keys);
+
+/* What info says now. */
+nacre_map_info test_info(test *t, const nacre_map *map);
 
 /* Says what the body is at. */
 void test_note(test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -178,11 +182,13 @@ static inline uint64_t test_value(test *t, uint64_t key)
     return value;
 }
 
-/* Fresh arrays, which the caller frees: keys number `first` and following of this row; values for keys. */
+/* Fresh arrays, which the caller frees: keys number `first` and following of this row; values for
+   keys. */
 uint64_t *test_keys(test *t, uint64_t first, uint64_t count);
 uint64_t *test_values(test *t, const uint64_t *keys, uint64_t count);
 
-/* Distinct keys whose home bucket is `home` in any submap; keys of 8 bytes also share step and class. */
+/* Distinct keys whose home bucket is `home` in any submap; keys of 8 bytes also share step and
+   class. */
 uint64_t *test_home_keys(test *t, uint64_t seed, uint32_t home, uint64_t count);
 
 /* Large on CUDA, small on the CPU. */

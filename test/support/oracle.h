@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The oracle: what a map should hold. Open addressing, one key after another, erasing by moving back;
- * written from scratch, so that it shares no mistake with the library. It says nothing on errors: when
- * memory runs out it aborts.
+ * The oracle: what a map should hold. Open addressing, one key after another, erasing by moving
+ * back; written from scratch, so that it shares no mistake with the library. It says nothing on
+ * errors: when memory runs out it aborts.
  */
 #ifndef NACRE_TEST_ORACLE_H
 #define NACRE_TEST_ORACLE_H

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* A bijection of 64 bits: distinct inputs give distinct outputs. Nothing of the library's is in it. */
+/* A bijection of 64 bits: distinct inputs give distinct outputs. Nothing of the library's is in
+   it. */
 static inline uint64_t test_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -11,7 +11,8 @@
 
 Test(hash, two_keys_with_one_hash)
 {
-    /* Goal: no two keys share a hash. Method: the inverse gives the key back, for random seeds and keys and the ends. */
+    /* Goal: no two keys share a hash. Method: the inverse gives the key back, for random seeds and
+       keys and the ends. */
     uint64_t state = 11;
     const uint64_t ends[] = {0, 1, UINT32_MAX, (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
     for (int i = 0; i < 200000; i++) {
@@ -25,14 +26,16 @@ Test(hash, two_keys_with_one_hash)
 
 Test(hash, zero_is_a_bad_seed)
 {
-    /* Goal: seed 0 is a seed like any other. Method: flip each key bit; about half of all hash bits flip. */
+    /* Goal: seed 0 is a seed like any other. Method: flip each key bit; about half of all hash bits
+       flip. */
     uint64_t state = 12;
     for (uint64_t seed = 0; seed < 2; seed++) {
         for (int bit = 0; bit < 64; bit++) {
             unsigned flips = 0;
             for (int i = 0; i < 256; i++) {
                 uint64_t key = test_random(&state);
-                uint64_t changed = nacrei_hash(key, seed) ^ nacrei_hash(key ^ (uint64_t)1 << bit, seed);
+                uint64_t changed =
+                    nacrei_hash(key, seed) ^ nacrei_hash(key ^ (uint64_t)1 << bit, seed);
                 flips += (unsigned)__builtin_popcountll(changed);
             }
             double mean = flips / 256.0;
@@ -44,8 +47,8 @@ Test(hash, zero_is_a_bad_seed)
 
 Test(hash, seeds_only_permute_keys)
 {
-    /* Goal: keys that collide under one seed do not under another. Method: keys that share a home under
-       seed 1 are spread by seed 2 over nearly as many homes as random ones. */
+    /* Goal: keys that collide under one seed do not under another. Method: keys that share a home
+       under seed 1 are spread by seed 2 over nearly as many homes as random ones. */
     unsigned char seen[2048] = {0};
     unsigned homes = 0;
     for (uint64_t i = 0; i < 2048; i++) {
@@ -59,8 +62,8 @@ Test(hash, seeds_only_permute_keys)
 
 Test(hash, fields_share_bits)
 {
-    /* Goal: bucket, step, class and submap come from different bits. Method: flip one bit of a hash and
-       count which of the four change: at most one. */
+    /* Goal: bucket, step, class and submap come from different bits. Method: flip one bit of a hash
+       and count which of the four change: at most one. */
     uint64_t state = 13;
     for (int i = 0; i < 1000; i++) {
         uint64_t hash = test_random(&state);
@@ -68,9 +71,10 @@ Test(hash, fields_share_bits)
             uint64_t other = hash ^ (uint64_t)1 << bit;
             nacrei_probe a = nacrei_probe_begin(hash, 2047), b = nacrei_probe_begin(other, 2047);
             uint64_t all = (uint64_t)1 << 39;
-            unsigned changes = (a.bucket != b.bucket) + (a.step != b.step) +
-                               (nacrei_signature_bit(hash) != nacrei_signature_bit(other)) +
-                               (nacrei_submap_of(hash, all, all) != nacrei_submap_of(other, all, all));
+            unsigned changes =
+                (a.bucket != b.bucket) + (a.step != b.step) +
+                (nacrei_signature_bit(hash) != nacrei_signature_bit(other)) +
+                (nacrei_submap_of(hash, all, all) != nacrei_submap_of(other, all, all));
             cr_assert(changes <= 1, "bit %d is in %u fields", bit, changes);
         }
     }
@@ -78,8 +82,9 @@ Test(hash, fields_share_bits)
 
 Test(hash, regular_keys_fill_unevenly)
 {
-    /* Goal: sequences, multiples and keys with equal halves spread like random keys, over homes and over
-       submaps (case 8). Method: chi-square over 2048 cells, 16 keys each, within 6 sigma of its mean. */
+    /* Goal: sequences, multiples and keys with equal halves spread like random keys, over homes and
+       over submaps (case 8). Method: chi-square over 2048 cells, 16 keys each, within 6 sigma of
+       its mean. */
     for (int kind = 0; kind < 6; kind++) {
         for (int field = 0; field < 2; field++) {
             unsigned cells[2048] = {0};
@@ -93,8 +98,8 @@ Test(hash, regular_keys_fill_unevenly)
             for (int i = 0; i < 2048; i++) {
                 chi += ((double)cells[i] - 16) * ((double)cells[i] - 16) / 16;
             }
-            cr_expect(chi < 2047 + 6 * 64, "kind %d, field %d: chi-square %.0f, 2047 is random", kind,
-                      field, chi);
+            cr_expect(chi < 2047 + 6 * 64, "kind %d, field %d: chi-square %.0f, 2047 is random",
+                      kind, field, chi);
         }
     }
 }

@@ -7,8 +7,8 @@
 
 Test(signature, two_buckets_share_bits)
 {
-    /* Goal: signatures of different buckets never overlap and fit their array. Method: set all, bucket by
-       bucket; every bit is new, and in the end all are set. */
+    /* Goal: signatures of different buckets never overlap and fit their array. Method: set all,
+       bucket by bucket; every bit is new, and in the end all are set. */
     uint32_t words[2048 / NACREI_SIGNATURES_PER_WORD] = {0};
     for (uint32_t bucket = 0; bucket < 2048; bucket++) {
         uint32_t word = nacrei_signature_word(bucket);
@@ -33,6 +33,7 @@ Test(signature, class_has_no_bit_or_two)
         counts[bit]++;
     }
     for (uint32_t bit = 1; bit <= 8; bit *= 2) {
-        cr_expect(counts[bit] > 9500 && counts[bit] < 10500, "bit %u: %u of 40000", bit, counts[bit]);
+        cr_expect(counts[bit] > 9500 && counts[bit] < 10500, "bit %u: %u of 40000", bit,
+                  counts[bit]);
     }
 }

@@ -9,8 +9,8 @@ static const uint32_t widths[6][2] = {{8, 8}, {8, 4}, {8, 0}, {4, 8}, {4, 4}, {4
 
 Test(slot, key_and_value_overlap)
 {
-    /* Goal: key and value lie apart, aligned, inside the slot, and slots fill a bucket. Method: all widths
-       against the table in slot.h. */
+    /* Goal: key and value lie apart, aligned, inside the slot, and slots fill a bucket. Method: all
+       widths against the table in slot.h. */
     static const uint32_t bytes[6] = {16, 16, 8, 16, 8, 4};
     for (int i = 0; i < 6; i++) {
         uint32_t key = widths[i][0], value = widths[i][1];
@@ -27,7 +27,8 @@ Test(slot, key_and_value_overlap)
 
 Test(slot, stored_key_is_not_undone)
 {
-    /* Goal: storing a key twice gives the key; keys of 4 bytes stay below 2^32. Method: random keys and ends. */
+    /* Goal: storing a key twice gives the key; keys of 4 bytes stay below 2^32. Method: random keys
+       and ends. */
     uint64_t state = 21;
     for (int i = 0; i < 10000; i++) {
         uint64_t key = i < 2 ? (uint64_t)0 - (uint64_t)i : test_random(&state);
@@ -40,8 +41,8 @@ Test(slot, stored_key_is_not_undone)
 
 Test(slot, ordinary_key_looks_empty)
 {
-    /* Goal: exactly the side keys look empty, and none is a number that programs use. Method: the keys that
-       store to each pattern, and keys that are common. */
+    /* Goal: exactly the side keys look empty, and none is a number that programs use. Method: the
+       keys that store to each pattern, and keys that are common. */
     for (int i = 0; i < 6; i++) {
         uint32_t key_bytes = widths[i][0], patterns = nacrei_empty_patterns(widths[i][1]);
         cr_assert(patterns <= NACREI_SIDE_SLOTS_MAX);

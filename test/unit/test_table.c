@@ -8,11 +8,12 @@
 
 Test(table, growth_moves_unrelated_keys)
 {
-    /* Goal: when submap number n is added, only the keys of the submap that is split move, and only to n.
-       Method: random hashes, every step from 1 to 600 submaps and random large ones. */
+    /* Goal: when submap number n is added, only the keys of the submap that is split move, and only
+       to n. Method: random hashes, every step from 1 to 600 submaps and random large ones. */
     uint64_t state = 51;
     for (int i = 0; i < 4000; i++) {
-        uint64_t before = i < 600 ? (uint64_t)i + 1 : 1 + test_random_below(&state, (uint64_t)1 << 38);
+        uint64_t before =
+            i < 600 ? (uint64_t)i + 1 : 1 + test_random_below(&state, (uint64_t)1 << 38);
         uint64_t after = before + 1;
         uint64_t half = nacrei_floor_power(before), half_after = nacrei_floor_power(after);
         for (int n = 0; n < 200; n++) {
@@ -21,7 +22,7 @@ Test(table, growth_moves_unrelated_keys)
             uint64_t new = nacrei_submap_of(hash, after, half_after);
             cr_assert(old >= 1 && old <= before, "submap %llu of %llu", (unsigned long long)old,
                       (unsigned long long)before);
-            cr_assert(new == old || (new == after && old == after - half),
+            cr_assert(new == old || (new == after &&old == after - half),
                       "from %llu to %llu submaps: %llu goes to %llu", (unsigned long long)before,
                       (unsigned long long)after, (unsigned long long)old, (unsigned long long)new);
         }
@@ -48,8 +49,8 @@ static const uint64_t slots[] = {16, 64, 512, 4096, 8192, 16384};
 
 Test(table, capacity_falls_with_submaps)
 {
-    /* Goal: more submaps hold more keys, never more than load_max of the smaller power's slots in unsplit ones.
-       Method: 1 .. 5000 submaps, all loads and slots. */
+    /* Goal: more submaps hold more keys, never more than load_max of the smaller power's slots in
+       unsplit ones. Method: 1 .. 5000 submaps, all loads and slots. */
     for (int l = 0; l < 5; l++) {
         for (int s = 0; s < 6; s++) {
             uint64_t last = 0;
@@ -67,12 +68,13 @@ Test(table, capacity_falls_with_submaps)
 
 Test(table, reserved_room_is_too_small)
 {
-    /* Goal: the submaps computed for n keys hold n keys, and one fewer (half as many, reserved) does not.
-       Method: small, random and huge n. */
+    /* Goal: the submaps computed for n keys hold n keys, and one fewer (half as many, reserved)
+       does not. Method: small, random and huge n. */
     uint64_t state = 53;
     for (int l = 0; l < 5; l++) {
         for (int i = 0; i < 20000; i++) {
-            uint64_t keys = i < 5000 ? (uint64_t)i : test_random(&state) >> (test_random(&state) % 40 + 14);
+            uint64_t keys =
+                i < 5000 ? (uint64_t)i : test_random(&state) >> (test_random(&state) % 40 + 14);
             uint64_t s = slots[i % 6];
             if (keys > nacrei_table_capacity(NACREI_SUBMAPS_MAX, s, loads[l])) {
                 continue;
@@ -93,8 +95,10 @@ Test(table, reserved_room_is_too_small)
 
 Test(table, impossible_sizes_overflow)
 {
-    /* Goal: more keys than any machine holds give "beyond", at once. Method: the ends of 64 bits. */
-    const uint64_t keys[] = {UINT64_MAX, UINT64_MAX - 1, (uint64_t)1 << 63, ((uint64_t)1 << 63) - 1};
+    /* Goal: more keys than any machine holds give "beyond", at once. Method: the ends of 64
+       bits. */
+    const uint64_t keys[] = {UINT64_MAX, UINT64_MAX - 1, (uint64_t)1 << 63,
+                             ((uint64_t)1 << 63) - 1};
     for (int i = 0; i < 4; i++) {
         for (int s = 0; s < 6; s++) {
             cr_assert(nacrei_table_submaps(keys[i], slots[s], 0.92) >= NACREI_SUBMAPS_MAX);
@@ -105,8 +109,8 @@ Test(table, impossible_sizes_overflow)
 
 Test(table, memory_lies_idle)
 {
-    /* Goal: mean load over log-uniform sizes is at least 0.62 at the default. Method: the load of a table that has
-       grown to n keys, n over one doubling on a fine logarithmic grid. */
+    /* Goal: mean load over log-uniform sizes is at least 0.62 at the default. Method: the load of a
+       table that has grown to n keys, n over one doubling on a fine logarithmic grid. */
     double sum = 0;
     int points = 20000;
     for (int i = 0; i < points; i++) {
@@ -120,14 +124,15 @@ Test(table, memory_lies_idle)
 
 Test(table, segments_leave_a_gap)
 {
-    /* Goal: segments part the submaps without gap or overlap, each at most a quarter of what lies before it.
-       Method: the first 100,000 numbers in order, and the place of random large ones. */
+    /* Goal: segments part the submaps without gap or overlap, each at most a quarter of what lies
+       before it. Method: the first 100,000 numbers in order, and the place of random large ones. */
     uint64_t begin = 0;
     uint32_t segment = 0;
     for (uint64_t number = 0; number < 100000; number++) {
         nacrei_segment_place place = nacrei_segment_of(number);
         if (number != 0 && place.segment != segment) {
-            cr_assert(place.segment == segment + 1, "segment %u follows %u", place.segment, segment);
+            cr_assert(place.segment == segment + 1, "segment %u follows %u", place.segment,
+                      segment);
             cr_assert(place.first == number);
         }
         segment = place.segment;
@@ -162,7 +167,8 @@ Test(table, signatures_overrun_the_submap)
 {
     /* Goal: a submap's bytes hold its buckets and their signatures. Method: all sizes. */
     for (uint32_t buckets = 8; buckets <= 2048; buckets *= 2) {
-        uint64_t end = (uint64_t)buckets * NACREI_BUCKET_BYTES + 4u * (nacrei_signature_word(buckets - 1) + 1);
+        uint64_t end =
+            (uint64_t)buckets * NACREI_BUCKET_BYTES + 4u * (nacrei_signature_word(buckets - 1) + 1);
         cr_assert(nacrei_submap_bytes(buckets) == end);
     }
 }

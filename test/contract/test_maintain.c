@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* maintain. */
+#include "support/batch.h"
+
+NACRE_CONTRACT_TEST(maintain, rebuilding_loses_or_repeats_a_key)
+{
+    /* Goal: a full pass keeps every key, at any load, on worn tables too, and lookups are not longer
+       for it. Method: a full map and one worn by 20 rounds of erasing and inserting a third;
+       compared with the oracle before and after. */
+    for (int worn = 0; worn < 2; worn++) {
+        oracle o;
+        oracle_init(&o);
+        const uint64_t n = 40000;
+        nacre_map_config config = test_map_config(t);
+        config.growth = NACRE_GROWTH_FIXED;
+        config.capacity_keys = n;
+        config.load_max = 0.95;
+        nacre_map *map = test_map_create(t, &config);
+        uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+        test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+        for (uint64_t round = 0; worn != 0 && round < 20; round++) {
+            const uint64_t third = n / 3, first = round % 3 * third;
+            test_do(t, map, &o, NACREI_ERASE, keys + first, NULL, third);
+            for (uint64_t i = first; i < first + third; i++) {
+                keys[i] = test_key(t, n * (round + 1) + i);
+            }
+            test_do(t, map, &o, NACREI_INSERT, keys + first, values + first, third);
+        }
+        nacre_map_statistics before, after;
+        nacre_map_statistics_init(&before, sizeof before);
+        nacre_map_statistics_init(&after, sizeof after);
+        OK(t, nacre_map_statistics_get(map, &before, &t->error, t->stream));
+        OK(t, nacre_map_maintain(map, &t->error, t->stream));
+        OK(t, nacre_map_statistics_get(map, &after, &t->error, t->stream));
+        test_compare(t, map, &o, 1000);
+        CHECK(t, after.size == before.size, "%llu keys instead of %llu",
+              (unsigned long long)after.size, (unsigned long long)before.size);
+        CHECK(t, after.probe_length_mean_hit <= before.probe_length_mean_hit * 1.01,
+              "%.3f buckets a hit instead of %.3f", after.probe_length_mean_hit,
+              before.probe_length_mean_hit);
+        free(keys);
+        free(values);
+        nacre_map_destroy(map);
+        oracle_free(&o);
+    }
+}
