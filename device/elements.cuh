@@ -162,6 +162,8 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     }
     volatile nacrei_report *report = elements.report;
     report->delta = total;
+    report->size = nacrei_load_relaxed(&control->size);
+    table.hints->size = report->size;
     report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
     tally->blocks_done = 0;
     __threadfence_system(); /* content before number; pairs with the host's acquire load of sequence */

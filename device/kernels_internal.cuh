@@ -7,6 +7,26 @@
 #include "device/slot.cuh"
 #include "lib/backend.h"
 
+template <typename Type>
+struct nacrei_as {
+    typedef Type type; /* keeps a parameter from being deduced */
+};
+
+/*
+ * Launches a kernel and returns the launch's own error: the last error of the thread may be one that
+ * the program left behind.
+ */
+template <typename... Parameters>
+static inline cudaError_t nacrei_launch(void (*kernel)(Parameters...), uint32_t blocks,
+                                        uint32_t threads, uint32_t shared_bytes,
+                                        cudaStream_t stream,
+                                        typename nacrei_as<Parameters>::type... parameters)
+{
+    void *addresses[] = {(void *)&parameters...};
+    return cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), addresses,
+                            shared_bytes, stream);
+}
+
 /* Loads a kernel now: a lazy load would wait, and break a capture. Keeps the first error. */
 template <typename Kernel>
 static inline void nacrei_prepare(Kernel kernel, cudaError_t *error)

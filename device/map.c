@@ -23,6 +23,7 @@ nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const 
     self->stream = stream;
     self->capturing = 0;
     self->counts = NULL;
+    self->left_out = 0;
     pthread_mutex_lock(&self->map->lock);
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &self->current));
     NACREI_CUDA(cudaStreamIsCapturing(stream, &capture));
@@ -46,7 +47,7 @@ nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of)
     if (self->capturing) {
         return NACRE_OK;
     }
-    self->own = nacrei_order_stream_of(&self->map->order, self->stream);
+    NACREI_CUDA(nacrei_order_stream_of(&self->map->order, self->stream, &self->own));
     if (self->map->head.config.order == NACRE_ORDER_LIBRARY) {
         NACREI_CUDA(nacrei_order_begin(&self->map->order, self->own, self->stream, class_of));
     }
@@ -62,53 +63,82 @@ nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of)
     nacre_status status = NACRE_OK;
     /* With the caller's order too: destroy waits for the events. */
     if (!self->capturing) {
-        NACREI_CUDA(nacrei_order_end(&self->map->order, self->own, self->stream, class_of));
+        NACREI_CUDA(nacrei_order_end(&self->map->order, self->own, self->stream, class_of,
+                                     self->map->head.config.order == NACRE_ORDER_LIBRARY));
     }
 cleanup:
     return status;
 }
 
+void nacrei_map_fault(nacrei_cuda_map *map, uint32_t bits)
+{
+    __atomic_fetch_or(&map->faults, bits, __ATOMIC_RELAXED); /* flags; nothing hangs on them */
+}
+
+uint64_t nacrei_map_size_known(const nacrei_cuda_map *map)
+{
+    return map->replays ? ((volatile nacrei_hints *)&map->pinned->hints)->size : map->size_finished;
+}
+
+/* What a finished batch that was not cleared away since has changed. */
+static void account(nacrei_cuda_map *map, const nacrei_report *report, uint64_t place)
+{
+    map->inserting -= map->batches[place].inserting;
+    map->size_finished = map->replays ? report->size : map->size_finished + (uint64_t)report->delta;
+    map->refused_unserved += report->refused;
+    if (report->delta < 0) {
+        const double size = (double)map->size_finished - (double)report->delta;
+        map->worn_submaps -= NACREI_WEAR * (double)report->delta / size * (double)map->submap_count;
+    }
+    if (map->batches[place].elements != 0) {
+        map->fresh_last = (uint64_t)report->delta;
+        map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
+    }
+}
+
 void nacrei_map_retire(nacrei_cuda_map *map)
 {
     while (map->retired < map->issued) {
-        const uint64_t number = map->retired;
-        const nacrei_report *report = &map->pinned->reports[number % NACREI_RING];
+        const uint64_t place = map->retired % NACREI_RING;
+        const nacrei_report *report = &map->pinned->reports[place];
         /* Acquire: pairs with the fence before the device wrote `sequence`. */
-        if (__atomic_load_n(&report->sequence, __ATOMIC_ACQUIRE) != number + 1) {
+        if (__atomic_load_n(&report->sequence, __ATOMIC_ACQUIRE) != map->retired + 1) {
             return;
         }
-        const uint64_t place = number % NACREI_RING;
         map->last = *report;
-        if (!map->batches[place].probe) {
-            if (number >= map->counted_from) {
-                map->size_finished += (uint64_t)report->delta;
-                map->inserting -= map->batches[place].inserting;
-            }
-            map->refused_unserved += report->refused;
-            if (report->delta < 0) {
-                const double size = (double)map->size_finished - (double)report->delta;
-                map->worn_submaps -=
-                    NACREI_WEAR * (double)report->delta / size * (double)map->submap_count;
-            }
-            if (map->batches[place].elements != 0) {
-                map->fresh_last = (uint64_t)report->delta;
-                map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
-            }
+        if (!map->batches[place].probe && map->retired >= map->counted_from) {
+            account(map, report, place);
         }
         map->retired++;
     }
 }
 
-nacre_status nacrei_map_settle(nacrei_map_call *self)
+/* What info shows from now on. */
+static void show(nacrei_cuda_map *map)
+{
+    pthread_mutex_lock(&map->shown_lock);
+    map->shown.capacity_keys = map->capacity_keys;
+    map->shown.capacity_slots = map->submap_count * map->submap_slots;
+    map->shown.submaps = map->submap_count;
+    map->shown.memory_bytes = map->memory_bytes;
+    map->shown.memory_peak_bytes = map->memory_peak_bytes;
+    map->shown.size_last_known = nacrei_map_size_known(map);
+    map->shown.load = (double)map->shown.size_last_known / (double)map->shown.capacity_slots;
+    map->shown.growths = map->growths;
+    pthread_mutex_unlock(&map->shown_lock);
+}
+
+nacre_status nacrei_map_settle(nacrei_map_call *self, uint64_t in_flight)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
     nacrei_cuda_map *map = self->map;
     nacre_status status = NACRE_OK;
+    show(map);
     for (uint32_t polls = 1;; polls++) {
         nacrei_map_retire(map);
-        if (map->retired == map->issued) {
+        if (map->issued - map->retired <= in_flight) {
             break;
         }
         /* A batch that died never reports: the event, long over, returns the context's error. */
@@ -120,13 +150,12 @@ cleanup:
     return status;
 }
 
-nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size)
+nacre_status nacrei_map_size_read(nacrei_map_call *self, uint64_t *size)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
-    nacre_status status;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_READ));
+    nacre_status status = NACRE_OK;
     NACREI_CUDA(cudaMemcpyAsync(size, &self->map->table.control->size, sizeof *size,
                                 cudaMemcpyDeviceToHost, self->stream));
     NACREI_CUDA(cudaStreamSynchronize(self->stream));
@@ -214,6 +243,7 @@ static cudaError_t create_table(nacrei_cuda_device *device, nacrei_cuda_map *map
         (void)cudaStreamDestroy(stream);
     }
     map->submap_count = submaps;
+    map->segments_told = map->region.segment_count;
     nacrei_map_count_memory(map);
     return result;
 }
@@ -228,6 +258,8 @@ static void free_map(nacrei_cuda_device *device, nacrei_cuda_map *map)
     nacrei_cuda_release(device, map->block, sizeof *map->block, NACRE_SPACE_DEVICE);
     nacrei_cuda_release(device, map->pinned, sizeof *map->pinned, NACRE_SPACE_PINNED);
     pthread_mutex_destroy(&map->lock);
+    pthread_mutex_destroy(&map->shown_lock);
+    pthread_mutex_destroy(&map->inspect_lock);
     free(map);
     (void)cudaGetLastError();
 }
@@ -280,6 +312,8 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
         goto cleanup;
     }
     pthread_mutex_init(&map->lock, NULL);
+    pthread_mutex_init(&map->shown_lock, NULL);
+    pthread_mutex_init(&map->inspect_lock, NULL);
     map->head.device = head;
     map->head.config = *config;
     map->kernels = &nacrei_map_kernels_of[width];
@@ -343,7 +377,11 @@ nacre_status nacrei_cuda_map_clear(nacre_map *head, nacre_error *error, nacre_st
         map->counted_from = map->issued;
         map->size_finished = 0;
         map->inserting = 0;
-        map->pinned->hints.size = 0;
+        map->refused_unserved = 0;
+        map->fresh_last = 0;
+        map->worn_submaps = 0.0;
+    } else {
+        map->replays = 1;
     }
 cleanup:
     nacrei_map_call_end(&self);
@@ -353,19 +391,22 @@ cleanup:
 void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
 {
     nacrei_cuda_map *map = (nacrei_cuda_map *)head;
-    pthread_mutex_lock(&map->lock);
-    nacrei_map_retire(map);
-    info->capacity_keys = map->capacity_keys;
-    info->capacity_slots = map->submap_count * map->submap_slots;
-    info->submaps = map->submap_count;
-    info->memory_bytes = map->memory_bytes;
-    info->memory_peak_bytes = map->memory_peak_bytes;
-    info->size_last_known = map->captured_insertions && map->pinned->hints.size > map->size_finished
-                                ? map->pinned->hints.size
-                                : map->size_finished;
-    info->growths = map->growths;
-    info->load = (double)info->size_last_known / (double)info->capacity_slots;
-    pthread_mutex_unlock(&map->lock);
+    /* A call that waits holds the lock, and has shown what was known when it began to. */
+    if (pthread_mutex_trylock(&map->lock) == 0) {
+        nacrei_map_retire(map);
+        show(map);
+        pthread_mutex_unlock(&map->lock);
+    }
+    pthread_mutex_lock(&map->shown_lock);
+    info->capacity_keys = map->shown.capacity_keys;
+    info->capacity_slots = map->shown.capacity_slots;
+    info->submaps = map->shown.submaps;
+    info->memory_bytes = map->shown.memory_bytes;
+    info->memory_peak_bytes = map->shown.memory_peak_bytes;
+    info->size_last_known = map->shown.size_last_known;
+    info->load = map->shown.load;
+    info->growths = map->shown.growths;
+    pthread_mutex_unlock(&map->shown_lock);
     info->faults = nacrei_cuda_map_faults(head, 0);
 }
 
@@ -380,9 +421,14 @@ nacre_status nacrei_cuda_map_size(nacre_map *head, uint64_t *size, nacre_error *
                              self.call);
     }
     if (status == NACRE_OK) {
-        status = nacrei_map_size_exact(&self, size);
+        status = nacrei_map_order_begin(&self, NACREI_CLASS_READ);
     }
-    nacrei_map_call_end(&self);
+    /* Others go on while this thread waits: the stream may wait for what they enqueue. */
+    pthread_mutex_unlock(&self.map->lock);
+    if (status == NACRE_OK) {
+        status = nacrei_map_size_read(&self, size);
+    }
+    nacrei_cuda_leave(&self.current);
     return status;
 }
 
@@ -409,17 +455,17 @@ uint32_t nacrei_cuda_map_faults(nacre_map *head, uint32_t clear)
 {
     nacrei_cuda_map *map = (nacrei_cuda_map *)head;
     nacrei_cuda_device *device = (nacrei_cuda_device *)head->device;
-    pthread_mutex_lock(&map->lock);
-    uint32_t bits = map->faults;
-    /* Relaxed: a flag of its own, set by any batch at any time. */
-    uint32_t full = clear ? __atomic_exchange_n(&map->pinned->hints.full, 0u, __ATOMIC_RELAXED)
-                          : __atomic_load_n(&map->pinned->hints.full, __ATOMIC_RELAXED);
+    /* Relaxed: flags of their own, set by any batch at any time. */
+    uint32_t bits, full;
+    if (clear) {
+        bits = __atomic_exchange_n(&map->faults, 0u, __ATOMIC_RELAXED);
+        full = __atomic_exchange_n(&map->pinned->hints.full, 0u, __ATOMIC_RELAXED);
+    } else {
+        bits = __atomic_load_n(&map->faults, __ATOMIC_RELAXED);
+        full = __atomic_load_n(&map->pinned->hints.full, __ATOMIC_RELAXED);
+    }
     bits |= full != 0 ? NACRE_FAULT_FULL : 0;
     bits |= __atomic_load_n(&device->lost, __ATOMIC_RELAXED) != 0 ? NACRE_FAULT_DEVICE : 0;
-    if (clear) {
-        map->faults = 0;
-    }
-    pthread_mutex_unlock(&map->lock);
     return bits;
 }
 
@@ -428,6 +474,8 @@ static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection
                             uint64_t *size, nacre_error *error, nacre_stream stream)
 {
     nacrei_map_call self;
+    uint32_t locked = 1;
+    pthread_mutex_lock(&((nacrei_cuda_map *)head)->inspect_lock);
     nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
     nacrei_cuda_device *device = self.device;
     nacrei_cuda_map *map = self.map;
@@ -442,13 +490,20 @@ static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection
     NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
     NACREI_CUDA(map->kernels->inspect(&device->gpu, &map->table, &map->block->inspection, stream));
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
+    /* Others go on while this thread waits: the stream may wait for what they enqueue. */
+    pthread_mutex_unlock(&map->lock);
+    locked = 0;
     NACREI_CUDA(cudaMemcpyAsync(inspection, &map->block->inspection, sizeof *inspection,
                                 cudaMemcpyDeviceToHost, stream));
     NACREI_CUDA(cudaMemcpyAsync(size, &map->table.control->size, sizeof *size,
                                 cudaMemcpyDeviceToHost, stream));
     NACREI_CUDA(cudaStreamSynchronize(stream));
 cleanup:
-    nacrei_map_call_end(&self);
+    nacrei_cuda_leave(&self.current);
+    if (locked) {
+        pthread_mutex_unlock(&map->lock);
+    }
+    pthread_mutex_unlock(&map->inspect_lock);
     return status;
 }
 

@@ -66,17 +66,23 @@ typedef struct nacrei_cuda_map {
         uint64_t inserting; /* of them at most so many are new keys */
         uint32_t probe;     /* changes nothing, tells how many keys are missing */
     } batches[NACREI_RING];
-    nacrei_report last;           /* of the last retired batch */
-    uint64_t refused_unserved;    /* refused since the last growth */
-    uint64_t fresh_last;          /* keys that the last retired insertion brought */
-    double fresh_share;           /* share of new keys in the last insertion or probe */
-    double worn_submaps;          /* that maintenance owes a rebuild */
-    uint64_t maintained;          /* the next submap to be rebuilt, from 0 */
-    uint32_t captured_insertions; /* replays change the size behind the host's back */
+    nacrei_report last;        /* of the last retired batch */
+    uint64_t refused_unserved; /* refused since the last growth */
+    uint64_t fresh_last;       /* keys that the last retired insertion brought */
+    double fresh_share;        /* share of new keys in the last insertion or probe */
+    double worn_submaps;       /* that maintenance owes a rebuild */
+    uint64_t maintained;       /* the next submap to be rebuilt, from 0 */
+    uint32_t replays;          /* captured batches change the size behind the host's back */
 
-    uint32_t faults; /* those the host found */
+    uint32_t segments_told; /* to the device */
+    uint32_t faults;        /* those the host found; by __atomic */
     uint64_t growths;
     uint64_t memory_bytes, memory_peak_bytes;
+
+    /* What info shows: `lock` may be held by a call that waits for the device. */
+    pthread_mutex_t shown_lock;
+    nacre_map_info shown;
+    pthread_mutex_t inspect_lock; /* guards block->inspection */
 } nacrei_cuda_map;
 
 uint64_t nacrei_cuda_map_estimate(const nacre_device *device, const nacre_map_config *config,
@@ -118,6 +124,7 @@ typedef struct nacrei_map_call {
     nacrei_current current;
     nacrei_order_stream *own; /* between order_begin and order_end */
     nacre_counts *counts;     /* still to be cleared */
+    uint64_t left_out;        /* elements that found no room for want of memory */
 } nacrei_map_call;
 
 /*
@@ -132,17 +139,20 @@ void nacrei_map_call_end(nacrei_map_call *self);
 nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of);
 nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of);
 
+/* Keys in the map, as far as is known without a wait. */
+uint64_t nacrei_map_size_known(const nacrei_cuda_map *map);
+
+/* Sets fault bits that the host found out. */
+void nacrei_map_fault(nacrei_cuda_map *map, uint32_t bits);
+
 /* Looks which batches have finished. */
 void nacrei_map_retire(nacrei_cuda_map *map);
 
-/* The host waits until all batches with a number have finished. */
-nacre_status nacrei_map_settle(nacrei_map_call *self);
+/* The host waits until at most `in_flight` batches with a number have not finished. */
+nacre_status nacrei_map_settle(nacrei_map_call *self, uint64_t in_flight);
 
-/*
- * The exact size by way of the device, for maps whose size changes in replays; waits for the
- * stream.
- */
-nacre_status nacrei_map_size_exact(nacrei_map_call *self, uint64_t *size);
+/* The size as the device has it, in the stream's order; waits for the stream. */
+nacre_status nacrei_map_size_read(nacrei_map_call *self, uint64_t *size);
 
 /*
  * Grows to room for `keys` keys, or as far as there is memory, on the stream, without waiting.

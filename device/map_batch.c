@@ -34,6 +34,7 @@ static nacrei_elements elements_of(const nacrei_batch *batch)
         .counts = (uint64_t *)options->counts,
         .reduction = batch->reduction,
         .type = batch->type,
+        .last = 1,
         .fault = 1,
     };
     return elements;
@@ -65,12 +66,12 @@ static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *element
 {
     nacrei_cuda_map *map = self->map;
     if (self->capturing) {
-        map->captured_insertions |= inserting != 0;
+        map->replays = 1;
         return NACRE_OK;
     }
     nacrei_map_retire(map);
     if (map->issued - map->retired == NACREI_RING) {
-        nacre_status status = nacrei_map_settle(self);
+        nacre_status status = nacrei_map_settle(self, NACREI_RING - 1);
         if (status != NACRE_OK) {
             return status;
         }
@@ -85,6 +86,16 @@ static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *element
     map->inserting += inserting;
     map->issued++;
     return NACRE_OK;
+}
+
+/* Takes the number back: the batch was not launched, and would be waited for in vain. */
+static void forget_batch(nacrei_map_call *self)
+{
+    nacrei_cuda_map *map = self->map;
+    if (!self->capturing) {
+        map->issued--;
+        map->inserting -= map->batches[map->issued % NACREI_RING].inserting;
+    }
 }
 
 /* Counts start from zero, before the first launch of a call and after all that may refuse it. */
@@ -136,12 +147,18 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     const char *call = self->call;
     const nacrei_table table = table_of(self);
     nacre_status status;
+    uint32_t numbered = 0;
     NACREI_TRY(clear_counts(self));
-    NACREI_TRY(number_batch(self, elements, 0));
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_TRY(number_batch(self, elements, 0));
+    numbered = 1;
     NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
+    numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
+    if (numbered) {
+        forget_batch(self);
+    }
     return status;
 }
 
@@ -154,14 +171,20 @@ static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elemen
     const char *call = self->call;
     const nacrei_table table = table_of(self);
     nacre_status status;
-    NACREI_TRY(clear_counts(self));
+    uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
     const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
-    NACREI_TRY(number_batch(self, elements, inserting));
+    NACREI_TRY(clear_counts(self));
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
+    NACREI_TRY(number_batch(self, elements, inserting));
+    numbered = 1;
     NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
+    numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
+    if (numbered) {
+        forget_batch(self);
+    }
     return status;
 }
 
@@ -180,7 +203,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* New keys that fit for certain. */
 static uint64_t room_of(const nacrei_cuda_map *map)
 {
-    return map->capacity_keys - least(map->capacity_keys, map->size_finished + map->inserting);
+    return map->capacity_keys -
+           least(map->capacity_keys, nacrei_map_size_known(map) + map->inserting);
 }
 
 /* Elements of a chunk whose keys are missing, and at least how many different ones; waits. */
@@ -193,33 +217,39 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     const char *call = self->call;
     const nacrei_table table = table_of(self);
     nacre_status status;
+    uint32_t numbered = 0;
     chunk.counts = NULL;
     chunk.fault = 0;
+    /* The bits are one thread's at a time: exclusive, so that no other insertion's come between. */
+    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
     NACREI_TRY(number_batch(self, &chunk, 0));
     map->batches[(map->issued - 1) % NACREI_RING].probe = 1;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_READ));
+    numbered = 1;
     NACREI_CUDA(map->kernels->probe(&table, &chunk, map->block->bits, self->stream));
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_READ));
-    NACREI_TRY(nacrei_map_settle(self));
+    numbered = 0;
+    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_TRY(nacrei_map_settle(self, 0));
     *missing = map->last.refused;
     *different = (uint64_t)map->last.delta;
     map->fresh_share = (double)*missing / (double)chunk.count;
 cleanup:
+    if (numbered) {
+        forget_batch(self);
+    }
     return status;
 }
 
-static nacre_status memory_refused(nacrei_map_call *self, uint64_t elements)
+/* What the call says in the end when memory was refused; `left_out` counts over its chunks. */
+static nacre_status memory_refused(nacrei_map_call *self)
 {
-    nacrei_cuda_map *map = self->map;
-    map->faults |= NACRE_FAULT_FULL | NACRE_FAULT_MEMORY;
+    const unsigned long long left_out = self->left_out, size = self->map->size_finished;
     nacrei_log(&self->device->head, NACRE_LOG_WARNING,
                "%s: memory for growth was refused; %llu elements found no room", self->call,
-               (unsigned long long)elements);
+               left_out);
     return nacrei_fail(self->error, NACRE_ERROR_OUT_OF_MEMORY, 0,
                        "%s: the map holds %llu keys and memory for more was refused; %llu elements "
                        "report FULL",
-                       self->call, (unsigned long long)map->size_finished,
-                       (unsigned long long)elements);
+                       self->call, size, left_out);
 }
 
 /*
@@ -232,29 +262,35 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
     nacre_status status;
     uint32_t refused = 0;
     chunk.left_out = map->block->bits;
+    chunk.last = 0;
     chunk.fault = 0;
     for (;;) {
         NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
-        NACREI_TRY(nacrei_map_settle(self));
+        NACREI_TRY(nacrei_map_settle(self, 0));
         const uint64_t left_out = map->last.refused;
         if (left_out == 0) {
             return NACRE_OK;
         }
-        /*
-         * A table far from full that has no slot holds keys that share their hash: growing would
-         * never end.
-         */
-        if (map->size_finished * 4 < map->submap_count * map->submap_slots &&
-            map->size_finished < map->capacity_keys) {
-            map->faults |= NACRE_FAULT_FULL;
-            return NACRE_OK;
-        }
-        NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(left_out, growth_step(map)),
-                                   &refused));
-        if (refused) {
-            return memory_refused(self, left_out);
-        }
         chunk.retry = 1;
+        /* A table far from full that has no slot holds keys that share their hash: growing would
+         * never end. */
+        const uint32_t crowded = map->size_finished * 4 < map->submap_count * map->submap_slots &&
+                                 map->size_finished < map->capacity_keys;
+        if (!crowded) {
+            NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(left_out, growth_step(map)),
+                                       &refused));
+        }
+        if (crowded || refused) {
+            nacrei_map_fault(map,
+                             refused ? NACRE_FAULT_FULL | NACRE_FAULT_MEMORY : NACRE_FAULT_FULL);
+            self->left_out += refused ? left_out : 0;
+            break;
+        }
+    }
+    if (operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value) {
+        /* Only now: values_out may be `values`, which the passes before read again. */
+        chunk.last = 1;
+        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
     }
 cleanup:
     return status;
@@ -305,28 +341,31 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
                                    const nacrei_batch *batch)
 {
     nacrei_cuda_map *map = self->map;
-    nacre_status status = NACRE_OK, memory = NACRE_OK;
+    nacre_status status = NACRE_OK;
     uint64_t first = 0;
     while (first < all->count) {
         const uint64_t remaining = all->count - first;
         nacrei_map_retire(map);
         uint64_t room = room_of(map);
-        if (remaining <= room && (self->capturing || !map->captured_insertions)) {
-            /* Captured, it is metered: nobody knows how full the map is at a replay. */
+        const uint32_t never_wait = (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0;
+        if (remaining <= room && (self->capturing || never_wait || !map->replays)) {
+            /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
             nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
-            status = launch_insert(self, &rest, remaining, batch->operation, self->capturing);
+            status = launch_insert(self, &rest, remaining, batch->operation,
+                                   self->capturing || map->replays);
             break;
         }
-        if (self->capturing || (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0) {
+        if (self->capturing || never_wait) {
             return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
                                "%s: count is %llu; allowed %s: up to %llu, for which there is room",
                                self->call, (unsigned long long)all->count,
                                self->capturing ? "in a capture" : "without a wait",
                                (unsigned long long)room);
         }
-        NACREI_TRY(nacrei_map_settle(self));
-        if (map->captured_insertions) {
-            NACREI_TRY(nacrei_map_size_exact(self, &map->size_finished));
+        NACREI_TRY(nacrei_map_settle(self, 0));
+        if (map->replays) {
+            NACREI_TRY(nacrei_map_size_read(self, &map->size_finished));
+            map->pinned->hints.size = map->size_finished; /* exact now */
         }
         room = room_of(map);
         /* Half of the bits, where they bound the number of different keys; else one for each. */
@@ -336,20 +375,19 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         nacrei_elements part = part_of(all, &map->head.config, first, chunk);
         status = chunk <= room ? launch_insert(self, &part, chunk, batch->operation, 0)
                                : insert_chunk(self, part, batch->operation);
-        if (status == NACRE_ERROR_OUT_OF_MEMORY) {
-            memory = status; /* told at the end: known keys further on still have their turn */
-            status = NACRE_OK;
-        }
+        /* Where memory is refused, known keys further on still have their turn. */
         if (status != NACRE_OK) {
             break;
         }
         first += chunk;
     }
-    if (status == NACRE_OK && memory == NACRE_OK) {
+    if (status == NACRE_OK && self->left_out != 0) {
+        status = memory_refused(self);
+    } else if (status == NACRE_OK) {
         map_ahead(self, all->count);
     }
 cleanup:
-    return status == NACRE_OK ? memory : status;
+    return status;
 }
 
 /* Growth of a DEFERRED map, by what finished batches have shown; never waits. */
@@ -359,17 +397,16 @@ static nacre_status grow_deferred(nacrei_map_call *self)
     uint32_t refused = 0;
     nacre_status status = NACRE_OK;
     nacrei_map_retire(map);
-    uint64_t size = map->size_finished;
-    if (map->captured_insertions && map->pinned->hints.size > size) {
-        size = map->pinned->hints.size;
-    }
-    /* Room for what was refused, and for twice what the last batch brought. */
-    const uint64_t expected = map->refused_unserved + 2 * map->fresh_last;
+    const uint64_t size = nacrei_map_size_known(map);
+    /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
+     * at most twofold. */
+    const uint64_t most = size > map->submap_slots ? size : map->submap_slots;
+    const uint64_t expected = least(map->refused_unserved + 2 * map->fresh_last, most);
     if (map->refused_unserved != 0 || size + expected > map->capacity_keys) {
         const uint64_t step = growth_step(map);
         status = nacrei_map_grow(self, size + (expected > step ? expected : step), &refused);
         if (refused) {
-            map->faults |= NACRE_FAULT_MEMORY;
+            nacrei_map_fault(map, NACRE_FAULT_MEMORY);
         }
     }
     return status;
@@ -390,8 +427,7 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
         }
     }
     nacrei_map_retire(map);
-    const uint32_t fits =
-        !self->capturing && !map->captured_insertions && elements->count <= room_of(map);
+    const uint32_t fits = !self->capturing && !map->replays && elements->count <= room_of(map);
     return launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 
@@ -415,13 +451,15 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
         status = launch_lookup(&self, batch, &elements);
         break;
     case NACREI_ERASE:
-        NACREI_TRY(nacrei_map_maintain_worn(&self));
         status = launch_erase(&self, &elements);
         break;
     default:
-        NACREI_TRY(nacrei_map_maintain_worn(&self));
         status = insert(&self, &elements, batch);
         break;
+    }
+    if (status == NACRE_OK && batch->operation != NACREI_FIND &&
+        batch->operation != NACREI_CONTAINS && batch->operation != NACREI_ASSIGN) {
+        status = nacrei_map_maintain_worn(&self);
     }
 cleanup:
     nacrei_map_call_end(&self);

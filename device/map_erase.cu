@@ -52,9 +52,8 @@ template <typename Width>
 cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream)
 {
-    erase_kernel<Width><<<nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0, stream>>>(
-        *table, *elements);
-    return cudaPeekAtLastError();
+    return nacrei_launch(erase_kernel<Width>, nacrei_batch_blocks(elements->count),
+                         NACREI_BATCH_THREADS, 0, stream, *table, *elements);
 }
 
 template <typename Width>

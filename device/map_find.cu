@@ -62,15 +62,11 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)
 {
-    const uint32_t blocks = nacrei_batch_blocks(elements->count);
-    if (nacrei_elements_plain(elements)) {
-        lookup_kernel<Width, Operation, true>
-            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
-    } else {
-        lookup_kernel<Width, Operation, false>
-            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
-    }
-    return cudaPeekAtLastError();
+    void (*kernel)(const nacrei_table, const nacrei_elements) =
+        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true>
+                                        : lookup_kernel<Width, Operation, false>;
+    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0,
+                         stream, *table, *elements);
 }
 
 /*
@@ -116,9 +112,8 @@ cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements 
     if (error != cudaSuccess) {
         return error;
     }
-    probe_kernel<Width><<<nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0, stream>>>(
-        *table, *elements, bits);
-    return cudaPeekAtLastError();
+    return nacrei_launch(probe_kernel<Width>, nacrei_batch_blocks(elements->count),
+                         NACREI_BATCH_THREADS, 0, stream, *table, *elements, bits);
 }
 
 template <typename Width>

@@ -310,6 +310,7 @@ __global__ void __launch_bounds__(256) clear_kernel(const nacrei_table table)
         if (threadIdx.x == 0) {
             table.control->size = 0;
             table.control->taken = 0;
+            table.hints->size = 0;
         }
     }
 }
@@ -340,25 +341,27 @@ template <typename Width>
 cudaError_t nacrei_grow(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t submaps_now,
                         uint64_t submaps, cudaStream_t stream)
 {
-    while (submaps_now < submaps) {
+    cudaError_t error = cudaSuccess;
+    while (submaps_now < submaps && error == cudaSuccess) {
         const uint64_t half = nacrei_floor_power(submaps_now);
         const uint64_t next = submaps < 2 * half ? submaps : 2 * half;
-        rebuild_kernel<Width, 2>
-            <<<rebuild_blocks(gpu->multiprocessors, next - submaps_now), threads_of<2>,
-               2 * table->submap_bytes, stream>>>(*table, submaps_now, half, next - submaps_now);
+        const uint64_t count = next - submaps_now;
+        error = nacrei_launch(rebuild_kernel<Width, 2>, rebuild_blocks(gpu->multiprocessors, count),
+                              threads_of<2>, 2 * table->submap_bytes, stream, *table, submaps_now,
+                              half, count);
         submaps_now = next;
     }
-    empty_stash_kernel<Width><<<1, threads_of<2>, 0, stream>>>(*table, submaps);
-    return cudaPeekAtLastError();
+    return error != cudaSuccess ? error
+                                : nacrei_launch(empty_stash_kernel<Width>, 1, threads_of<2>, 0,
+                                                stream, *table, submaps);
 }
 
 template <typename Width>
 cudaError_t nacrei_maintain(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t first,
                             uint64_t count, cudaStream_t stream)
 {
-    rebuild_kernel<Width, 1><<<rebuild_blocks(2 * gpu->multiprocessors, count), threads_of<1>,
-                               table->submap_bytes, stream>>>(*table, first, 0, count);
-    return cudaPeekAtLastError();
+    return nacrei_launch(rebuild_kernel<Width, 1>, rebuild_blocks(2 * gpu->multiprocessors, count),
+                         threads_of<1>, table->submap_bytes, stream, *table, first, 0, count);
 }
 
 template <typename Width>
@@ -382,8 +385,7 @@ cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu)
 
 cudaError_t nacrei_clear(const nacrei_gpu *gpu, const nacrei_table *table, cudaStream_t stream)
 {
-    clear_kernel<<<gpu->multiprocessors * 8, 256, 0, stream>>>(*table);
-    return cudaPeekAtLastError();
+    return nacrei_launch(clear_kernel, gpu->multiprocessors * 8, 256, 0, stream, *table);
 }
 
 cudaError_t nacrei_clear_prepare(void)
@@ -397,8 +399,7 @@ cudaError_t nacrei_clear_prepare(void)
 cudaError_t nacrei_set_capacity(const nacrei_table *table, uint64_t capacity_keys,
                                 cudaStream_t stream)
 {
-    set_capacity_kernel<<<1, 1, 0, stream>>>(table->control, capacity_keys);
-    return cudaPeekAtLastError();
+    return nacrei_launch(set_capacity_kernel, 1, 1, 0, stream, table->control, capacity_keys);
 }
 
 #define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                            \

@@ -40,7 +40,6 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
     nacre_status status = NACRE_OK;
     *refused = 0;
     if (submaps > map->submap_count) {
-        const uint32_t segments = map->region.segment_count;
         cudaError_t result =
             nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
         if (result == cudaErrorMemoryAllocation) {
@@ -50,11 +49,12 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
         NACREI_CUDA(result);
         nacrei_map_count_memory(map);
         NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-        if (map->region.segment_count != segments) {
+        if (map->region.segment_count != map->segments_told) {
             /* From pageable memory: the call returns when it has been read. */
             NACREI_CUDA(cudaMemcpyAsync(map->table.control->segments, map->region.segments,
                                         sizeof map->region.segments, cudaMemcpyHostToDevice,
                                         self->stream));
+            map->segments_told = map->region.segment_count;
         }
         NACREI_CUDA(map->kernels->grow(&device->gpu, &map->table, map->submap_count, submaps,
                                        self->stream));
@@ -134,7 +134,8 @@ cleanup:
 nacre_status nacrei_map_maintain_worn(nacrei_map_call *self)
 {
     nacrei_cuda_map *map = self->map;
-    if (self->capturing) {
+    /* By the caller's order it would run beside what the caller does not know to order. */
+    if (self->capturing || map->head.config.order == NACRE_ORDER_CALLER) {
         return NACRE_OK;
     }
     nacrei_map_retire(map);
@@ -154,6 +155,11 @@ nacre_status nacrei_cuda_map_maintain(nacre_map *head, nacre_error *error, nacre
 {
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_maintain", error, stream);
+    if (status == NACRE_OK && self.capturing) {
+        status =
+            nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
+                        "%s: the stream is capturing, which this call does not support", self.call);
+    }
     if (status == NACRE_OK) {
         self.map->worn_submaps = 0.0;
         self.map->maintained = 0;
@@ -196,11 +202,13 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
     }
     const uint64_t before = map->reserved_keys;
     map->reserved_keys = keys;
-    NACREI_TRY(grow_to(
+    status = grow_to(
         &self, nacrei_table_submaps_reserved(keys, map->submap_slots, map->head.config.load_max),
-        &refused));
-    if (refused) {
+        &refused);
+    if (status != NACRE_OK || refused) {
         map->reserved_keys = before;
+    }
+    if (refused) {
         status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
                              "%s: keys is %llu; memory for them was refused", call,
                              (unsigned long long)keys);

@@ -65,7 +65,7 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
             nacrei_element_value_out<Width>(elements, index, Width::value_of(place.slot));
         } else if (place.outcome == NACRE_OUTCOME_INSERTED) {
             nacrei_element_value_out<Width>(elements, index, value);
-        } else if (elements.has_missing_value) {
+        } else if (elements.has_missing_value && elements.last) {
             nacrei_element_value_out<Width>(elements, index, (value_type)elements.missing_value);
         }
     }
@@ -134,18 +134,12 @@ template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, uint32_t metered,
                    cudaStream_t stream)
 {
-    const uint32_t blocks = nacrei_batch_blocks(elements->count);
-    if (metered) {
-        insert_kernel<Width, Operation, METERED>
-            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
-    } else if (nacrei_elements_plain(elements)) {
-        insert_kernel<Width, Operation, PLAIN>
-            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
-    } else {
-        insert_kernel<Width, Operation, OPTIONS>
-            <<<blocks, NACREI_BATCH_THREADS, 0, stream>>>(*table, *elements);
-    }
-    return cudaPeekAtLastError();
+    void (*kernel)(const nacrei_table, const nacrei_elements) =
+        metered                           ? insert_kernel<Width, Operation, METERED>
+        : nacrei_elements_plain(elements) ? insert_kernel<Width, Operation, PLAIN>
+                                          : insert_kernel<Width, Operation, OPTIONS>;
+    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0,
+                         stream, *table, *elements);
 }
 
 } // namespace

@@ -140,9 +140,8 @@ cudaError_t nacrei_inspect(const nacrei_gpu *gpu, const nacrei_table *table,
     if (error != cudaSuccess) {
         return error;
     }
-    inspect_kernel<Width>
-        <<<gpu->multiprocessors * 8, inspect_threads, 0, stream>>>(*table, inspection);
-    return cudaPeekAtLastError();
+    return nacrei_launch(inspect_kernel<Width>, gpu->multiprocessors * 8, inspect_threads, 0,
+                         stream, *table, inspection);
 }
 
 template <typename Width>

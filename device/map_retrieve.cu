@@ -60,8 +60,9 @@ __global__ void __launch_bounds__(tile_threads)
 #pragma unroll
         for (unsigned v = 0; v < tile_vectors; v++) {
             const uint64_t at = begin + ((uint64_t)(warp * tile_vectors + v) * 32 + lane) * 16;
-            content[v].vector = at < submap_slot_bytes ? __ldcs((const ulonglong2 *)(submap + at))
-                                                       : make_ulonglong2(0, 0);
+            const nacrei_slot16 vector =
+                at < submap_slot_bytes ? nacrei_load16<true>(submap + at) : nacrei_slot16{0, 0};
+            content[v].vector = make_ulonglong2(vector.key, vector.value);
         }
 #pragma unroll
         for (unsigned v = 0; v < tile_vectors; v++) {
@@ -124,9 +125,8 @@ cudaError_t nacrei_retrieve(const nacrei_gpu *gpu, const nacrei_table *table, vo
     if (error != cudaSuccess) {
         return error;
     }
-    retrieve_kernel<Width><<<gpu->multiprocessors * 8, tile_threads, 0, stream>>>(
-        *table, keys_out, values_out, capacity, (unsigned long long *)needed);
-    return cudaPeekAtLastError();
+    return nacrei_launch(retrieve_kernel<Width>, gpu->multiprocessors * 8, tile_threads, 0, stream,
+                         *table, keys_out, values_out, capacity, (unsigned long long *)needed);
 }
 
 template <typename Width>

@@ -37,13 +37,19 @@ static cudaError_t wait_for(nacrei_order_stream *stream)
     return first;
 }
 
-nacrei_order_stream *nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream)
+cudaError_t nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream,
+                                   nacrei_order_stream **own)
 {
-    const uint64_t number = nacrei_stream_number(stream);
     nacrei_order_stream *entry = NULL;
+    uint64_t number = 0;
+    cudaError_t result = nacrei_stream_number(stream, &number);
+    if (result != cudaSuccess) {
+        return result;
+    }
     for (uint32_t i = 0; i < order->count; i++) {
         if (order->streams[i].number == number) {
-            return &order->streams[i];
+            *own = &order->streams[i];
+            return cudaSuccess;
         }
     }
     /* A new one takes the place of one that is idle. */
@@ -58,10 +64,11 @@ nacrei_order_stream *nacrei_order_stream_of(nacrei_order *order, cudaStream_t st
     }
     if (entry == NULL) {
         entry = &order->streams[0];
-        (void)wait_for(entry);
+        result = wait_for(entry);
     }
     entry->number = number;
-    return entry;
+    *own = entry;
+    return result;
 }
 
 cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *own,
@@ -82,7 +89,7 @@ cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *o
 }
 
 cudaError_t nacrei_order_end(nacrei_order *order, nacrei_order_stream *own, cudaStream_t stream,
-                             uint32_t class_of)
+                             uint32_t class_of, int ordered)
 {
     if (own->events[class_of] == NULL) {
         cudaError_t result =
@@ -96,7 +103,7 @@ cudaError_t nacrei_order_end(nacrei_order *order, nacrei_order_stream *own, cuda
     if (result != cudaSuccess) {
         return result;
     }
-    if (class_of == NACREI_CLASS_EXCLUSIVE) {
+    if (class_of == NACREI_CLASS_EXCLUSIVE && ordered) {
         /* It waited for all others: who waits for it has waited for them. */
         for (uint32_t i = 0; i < order->count; i++) {
             memset(order->streams[i].pending, 0, sizeof order->streams[i].pending);

@@ -33,15 +33,16 @@ typedef struct nacrei_order {
 } nacrei_order;
 
 /* The entry of a stream, `own` below. */
-nacrei_order_stream *nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream);
+cudaError_t nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream,
+                                   nacrei_order_stream **own);
 
 /* Makes the stream wait for all batches on other streams that conflict with `class_of`. */
 cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *own,
                                cudaStream_t stream, uint32_t class_of);
 
-/* Marks the end of a batch. */
+/* Marks the end of a batch. `ordered`: it began with nacrei_order_begin. */
 cudaError_t nacrei_order_end(nacrei_order *order, nacrei_order_stream *own, cudaStream_t stream,
-                             uint32_t class_of);
+                             uint32_t class_of, int ordered);
 
 /* The host waits for every batch; the first error. */
 cudaError_t nacrei_order_wait(nacrei_order *order);

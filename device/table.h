@@ -35,8 +35,7 @@ typedef struct nacrei_control {
 typedef struct nacrei_hints {
     uint32_t full; /* not 0: an element found no room */
     uint32_t reserved;
-    uint64_t
-        size; /* keys after some recent captured insertion: near the truth, for growth and information */
+    uint64_t size; /* keys after some recent batch or replay: near the truth */
 } nacrei_hints;
 
 /* What a batch did, told to the host by its last block: one entry of a ring in pinned memory. */
@@ -44,6 +43,7 @@ typedef struct nacrei_report {
     uint64_t sequence; /* written last: the batch with this number has finished */
     int64_t delta;     /* keys inserted, or erased (negative) */
     uint64_t refused;  /* elements that found no room */
+    uint64_t size;     /* keys present afterwards */
 } nacrei_report;
 
 /* The same entry while the batch runs, in device memory; zero between batches. */
@@ -84,6 +84,7 @@ typedef struct nacrei_elements {
     uint32_t type;
     uint32_t *left_out; /* a bit per element, set where it found no room; NULL: not wanted */
     uint32_t retry;     /* only elements with their bit set in left_out take part */
+    uint32_t last;      /* nobody gives the elements without room again */
     uint32_t fault;     /* tell the host's fault word about elements without room */
     nacrei_tally *tally;
     nacrei_report *report; /* NULL: a captured batch, which nobody waits for */

@@ -98,12 +98,10 @@ void nacrei_ranges_unmap(const nacrei_ranges *ranges, char *address, uint64_t by
     ranges->unmap((CUdeviceptr)(uintptr_t)address, (size_t)bytes);
 }
 
-uint64_t nacrei_stream_number(cudaStream_t stream)
+cudaError_t nacrei_stream_number(cudaStream_t stream, uint64_t *number)
 {
-    unsigned long long number = 0;
-    if (cudaStreamGetId(stream, &number) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    return number;
+    unsigned long long id = 0;
+    cudaError_t result = cudaStreamGetId(stream, &id);
+    *number = id;
+    return result;
 }

@@ -38,7 +38,7 @@ void nacrei_ranges_find(nacrei_ranges *ranges, int ordinal);
 cudaError_t nacrei_ranges_map(const nacrei_ranges *ranges, char *address, uint64_t bytes);
 void nacrei_ranges_unmap(const nacrei_ranges *ranges, char *address, uint64_t bytes);
 
-/* A number that no other stream of the process ever has; 0 while it cannot be told. */
-uint64_t nacrei_stream_number(cudaStream_t stream);
+/* A number that no other stream of the process ever has. */
+cudaError_t nacrei_stream_number(cudaStream_t stream, uint64_t *number);
 
 #endif

@@ -29,7 +29,8 @@ typedef struct nacre_device nacre_device;
  * A program's own allocator. Called only on a thread that is inside a nacre call, never from two
  * threads for one object at once. `allocate` returns NULL to refuse: the library then reports it
  * and loses nothing. `release` is told the size of the allocation and the stream in whose order the
- * memory is free.
+ * memory is free (always NULL in this version: the memory is idle). Neither these functions nor the
+ * log may call nacre.
  */
 typedef struct nacre_allocator {
     void *user;
@@ -75,7 +76,8 @@ NACRE_API void nacre_device_config_init(nacre_device_config *config, uint32_t st
 NACRE_API nacre_status nacre_device_open(const nacre_device_config *config, nacre_device **device);
 
 /*
- * Gives up the caller's reference. The device is freed with its last object. NULL is allowed.
+ * Gives up the caller's reference. The device is freed with its last object: maps keep it, memory
+ * and streams do not, so those come first. NULL is allowed.
  *
  * **Thread safety** any thread, once per open. **Since** 0.1
  */
@@ -155,7 +157,8 @@ NACRE_API nacre_status nacre_memory_release(nacre_device *device, void *pointer,
 
 /*
  * Copies `bytes` bytes between any two spaces, in stream order. Where the host's side is pageable
- * memory the call returns when that side has been read or written. 0 bytes are legal, with NULL too.
+ * memory the call returns when that side has been read or written. 0 bytes are legal, with NULL
+ * too.
  *
  * ARGUMENT, DEVICE_LOST.
  *

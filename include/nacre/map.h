@@ -46,19 +46,26 @@
  * outcomes, counts.refused and NACRE_FAULT_FULL, and the call returns OK.
  *
  * STREAMS. Batches of one map on one stream run in the stream's order. Across streams the library
- * keeps order (config.order): read {find, contains, retrieve, size, statistics, check} runs beside
- * read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside insert
- * and read; exclusive {erase, clear, reserve, maintain, growth} beside nothing. A capture is ordered within
- * itself; a replay of a graph is ordered by the caller.
+ * keeps order (config.order): read {find, contains, retrieve, size} runs beside read; insert
+ * {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside insert and read;
+ * exclusive {erase, clear, reserve, maintain, statistics, check} beside nothing. An insertion that
+ * may not fit, grows, or maintains the table does that part exclusively. With NACRE_ORDER_CALLER
+ * nothing is ordered: the caller then keeps every call but find, contains, retrieve, size and
+ * assign apart from all others. The library keeps track of 1024 batches in flight and of 64 streams
+ * with work of one map; a call beyond that waits for the oldest, whatever the map's growth.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
- * the last. Different maps have nothing to do with each other.
+ * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
+ * other calls on its map waiting, info and faults excepted.
  *
- * CAPTURE. Batch calls may be captured in a CUDA graph. A call that would have to wait or allocate
- * returns WOULD_WAIT before anything is issued and leaves the capture intact. A captured batch
- * stays valid when the map grows or is cleared later; a captured insertion that finds no room at a
- * replay reports FULL, whatever the map's growth, and after the first captured insertion each
- * insertion outside of a graph that may not fit takes the exact size from the device.
+ * CAPTURE. Batch calls, clear and size_async may be captured in a CUDA graph. A call that would
+ * have to wait or allocate returns WOULD_WAIT before anything is issued and leaves the capture
+ * intact. A captured batch stays valid when the map grows or is cleared later, takes the size that
+ * the map has at the replay, and reports FULL where it finds no room then, whatever the map's
+ * growth. A replay is ordered by the caller, against exclusive calls and against insertions outside
+ * of it. Once a call that changes the map has been captured, each insertion into a WAIT map outside
+ * of a graph waits for its stream to learn the size (with NACRE_OPTION_NEVER_WAIT it goes by the
+ * last size known).
  */
 #ifndef NACRE_MAP_H
 #define NACRE_MAP_H
@@ -118,7 +125,9 @@ typedef struct nacre_map_statistics {
     uint64_t size;              /* keys present */
     uint64_t probe_lengths[16]; /* [i]: keys found in bucket i of their path; [15]: 15 and beyond */
     uint64_t stash_keys;        /* keys that found no slot in their submap */
-    /* Buckets read by a lookup, averaged over the keys present, and over random keys that are not. */
+    /*
+     * Buckets read by a lookup, averaged over the keys present, and over random keys that are not.
+     */
     double probe_length_mean_hit;
     double probe_length_mean_missing;
 } nacre_map_statistics;
@@ -154,8 +163,10 @@ NACRE_API nacre_status nacre_map_estimate(const nacre_device *device,
  * Creates a map. `config` NULL means every default. *map is owned by the caller, and holds a
  * reference to the device; on failure it is NULL.
  *
- * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks. CAPACITY:
- * capacity_keys beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. DEVICE_LOST.
+ * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks (nacre_build_supports),
+ * or that the GPU cannot do: pairs of 8 + 8, 8 + 4 and 4 + 8 bytes need compute capability 9.0.
+ * CAPACITY: capacity_keys beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY.
+ * DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** ready for every stream at return. **Allocates** the whole of
  * the table for capacity_keys. **Since** 0.1
@@ -164,8 +175,9 @@ NACRE_API nacre_status nacre_map_create(nacre_device *device, const nacre_map_co
                                         nacre_map **map);
 
 /*
- * Destroys a map. Waits for the map's own work, breaks no capture of other threads, and is quiet
- * where the driver is gone already, at the exit of a process. NULL is allowed.
+ * Destroys a map. No captured graph with the map's calls may be running, or run later. Waits for
+ * the map's own work, breaks no capture of other threads, and is quiet where the driver is gone
+ * already, at the exit of a process. NULL is allowed.
  *
  * **Thread safety** any thread; no other call on the map may be running or follow. **Since** 0.1
  */
@@ -199,9 +211,9 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
  * Rebuilds every submap, each as good as new: a full pass of the maintenance that insertions and
  * erasures do a share of as they go. Lookups are fastest after it. Contents stay.
  *
- * ARGUMENT, DEVICE_LOST.
+ * ARGUMENT. UNSUPPORTED: the stream is capturing. DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued; exclusive; may be captured.
+ * **Thread safety** any thread. **Stream** returns when enqueued; exclusive.
  * **Allocates** nothing. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);

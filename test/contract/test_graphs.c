@@ -338,6 +338,122 @@ NACRE_CONTRACT_TEST_VALUES(graphs, reader_on_another_stream_sees_half_a_value)
     free(found);
     nacre_map_destroy(map);
 }
+
+NACRE_CONTRACT_TEST_ONCE(graphs, old_error_of_the_program_fails_a_call)
+{
+    /* Goal: an error that the program left in CUDA does not make a call fail, and growth still
+       happens. Method: a cudaMalloc that cannot work, unread, before an insertion that grows. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    oracle o;
+    oracle_init(&o);
+    nacre_map *map = test_map_new(t, 0);
+    const uint64_t n = 50000;
+    uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+    void *memory = NULL;
+    for (int round = 0; round < 3; round++) {
+        CHECK(t, cudaMalloc(&memory, (size_t)1 << 60) != cudaSuccess, "an exabyte was given");
+        test_do(t, map, &o, round == 1 ? NACREI_ERASE : NACREI_INSERT, keys, values, n);
+    }
+    (void)cudaGetLastError();
+    test_compare(t, map, &o, 1000);
+    free(keys);
+    free(values);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+}
+
+NACRE_CONTRACT_TEST_ONCE(graphs, replayed_erasures_make_a_map_grow)
+{
+    /* Goal: where keys leave a map by replays only, insertions outside do not make it grow without
+       end, and the size last known stays true. Method: a captured clear, and a captured erase of
+       the whole batch, replayed 40 times between insertions of always new keys; WAIT and
+       DEFERRED. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    enum { N = 2000, ROUNDS = 40 };
+    for (uint32_t which = 0; which < 4; which++) {
+        nacre_map_config config = test_map_config(t);
+        config.growth = which < 2 ? NACRE_GROWTH_WAIT : NACRE_GROWTH_DEFERRED;
+        config.capacity_keys = 3 * N;
+        nacre_map *map = test_map_create(t, &config);
+        test_array keys_on = test_array_new(t, (uint64_t)N * 8, 8);
+        test_array values_on = test_array_new(t, (uint64_t)N * 8, 8);
+        cudaGraph_t graph;
+        cudaGraphExec_t exec;
+        test_wait(t);
+        CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+        if (which % 2 == 0) {
+            OK(t, nacre_map_clear(map, &t->error, t->stream));
+        } else {
+            OK(t, nacre_map_erase(map, keys_on.data, N, NULL, t->stream));
+        }
+        CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+        CUDA(t, cudaGraphInstantiate(&exec, graph, 0));
+        for (uint64_t round = 0; round < ROUNDS; round++) {
+            uint64_t *keys = test_keys(t, round * N, N), size = 0;
+            OK(t, nacre_memory_copy(t->device, keys, keys_on.bytes, keys_on.data, &t->error,
+                                    t->stream));
+            OK(t, nacre_map_insert(map, keys_on.data, values_on.data, N, NULL, t->stream));
+            OK(t, nacre_map_size(map, &size, &t->error, t->stream));
+            CHECK(t, size == N, "%llu keys in round %llu", (unsigned long long)size,
+                  (unsigned long long)round);
+            CUDA(t, cudaGraphLaunch(exec, t->stream));
+            test_wait(t);
+            free(keys);
+        }
+        nacre_map_info info;
+        nacre_map_info_init(&info, sizeof info);
+        OK(t, nacre_map_info_get(map, &info, &t->error));
+        CHECK(t, info.growths == 0 && info.size_last_known == 0,
+              "%llu growths, %llu keys last known", (unsigned long long)info.growths,
+              (unsigned long long)info.size_last_known);
+        CUDA(t, cudaGraphExecDestroy(exec));
+        CUDA(t, cudaGraphDestroy(graph));
+        test_array_free(t, &keys_on);
+        test_array_free(t, &values_on);
+        nacre_map_destroy(map);
+    }
+}
+
+NACRE_CONTRACT_TEST_ONCE(graphs, missing_value_is_inserted_by_a_retry)
+{
+    /* Goal: find_or_insert into values_out == values, with a missing_value, inserts each key's own value
+       when elements are refused at first and given again after growth. Method: 2 M different new
+       keys, each twice, into a WAIT map with room for 1.9 M: the lower bound on different keys
+       fits, the keys do not. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    const uint64_t different = 2000000, n = 2 * different, never = 77;
+    nacre_map *map = test_map_new(t, 1900000);
+    uint64_t *keys = test_host(t, n * 8), *values = test_host(t, n * 8);
+    for (uint64_t i = 0; i < n; i++) {
+        keys[i] = test_key(t, i % different);
+        values[i] = keys[i] + 1;
+    }
+    test_array keys_on = test_array_of_numbers(t, keys, n, 8);
+    test_array values_on = test_array_of_numbers(t, values, n, 8);
+    nacre_options options;
+    nacre_options_init(&options, sizeof options);
+    options.missing_value = &never;
+    options.error = &t->error;
+    OK(t, nacre_map_find_or_insert(map, keys_on.data, values_on.data, n, values_on.data, &options,
+                                   t->stream));
+    OK(t, nacre_map_find(map, keys_on.data, n, values_on.data, &options, t->stream));
+    test_array_read_numbers(t, &values_on, values, n, 8);
+    for (uint64_t i = 0; i < n; i++) {
+        CHECK(t, values[i] == keys[i] + 1, "key %llu has the value %llu", (unsigned long long)i,
+              (unsigned long long)values[i]);
+    }
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    free(keys);
+    free(values);
+    nacre_map_destroy(map);
+}
 #else
 NACRE_CONTRACT_TEST_ONCE(graphs, not_in_this_build)
 {

@@ -138,7 +138,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 /* ---- the script ---- */
 
-enum { N = 70000, CROWD = 5000 };
+enum { N = 43500, CROWD = 4350 };
 
 typedef struct script {
     uint64_t keys[N];
@@ -235,7 +235,7 @@ static bool run(test *t, script *s, uint64_t n)
 NACRE_CONTRACT_TEST_ONCE(fault, refused_system_call_loses_or_leaks)
 {
     /* Goal: as the file says: a status, nothing lost, nothing leaked, works again. Method: n = 1 ..
-       30, then every eighth part more, over a script that opens, creates, grows with threads and
+       24, then a fifth more each time, over a script that opens, creates, grows with threads and
        with keys in the stash, inspects, closes. */
     if (t->backend != NACRE_BACKEND_CPU) {
         return;
@@ -250,7 +250,7 @@ NACRE_CONTRACT_TEST_ONCE(fault, refused_system_call_loses_or_leaks)
     }
     uint64_t n = 1;
     while (run(t, s, n)) {
-        n += n < 30 ? 1 : n / 8;
+        n += n < 24 ? 1 : n / 5;
         CHECK(t, n < 100000, "no end of calls");
     }
     CHECK(t, n > 5, "fewer than %llu calls to the system", LL(n));

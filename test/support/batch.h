@@ -5,7 +5,7 @@
  * the map's widths: the call cuts them.
  *
  *     test_batch b = test_batch_of(NACREI_INSERT, keys, values, count);
- *     test_batch_run(t, map, &b);          // or test_batch_call and test_batch_judge
+ *     test_batch_run(t, map, &b, &o);      // or test_batch_call and test_batch_judge
  *     ... b.outcomes[i], b.values_out[i], b.counts ...
  *     test_batch_free(&b);
  */

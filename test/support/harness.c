@@ -11,10 +11,16 @@
 
 static test_row *first_row, **last_row = &first_row;
 
-#if defined(__SANITIZE_ADDRESS__)
 /* Tests ask for impossible amounts of memory: malloc shall say no, as it does elsewhere. */
+#if defined(__SANITIZE_ADDRESS__)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+#elif defined(__SANITIZE_THREAD__)
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }

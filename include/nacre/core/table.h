@@ -26,7 +26,7 @@
 /* The share of load_max at which splitting starts. */
 #define NACREI_LOAD_START_SHARE 0.92
 
-/* 2^40 submaps are more than any memory; the hash has bits for as many. */
+/* 2^39 submaps are more than any memory; the hash has bits for twice as many. */
 #define NACREI_SUBMAPS_MAX ((uint64_t)1 << 39)
 
 NACREI_INLINE uint64_t nacrei_submap_bytes(uint32_t bucket_count)
