@@ -327,8 +327,9 @@ cleanup:
 static void map_ahead(nacrei_map_call *self, uint64_t count)
 {
     nacrei_cuda_map *map = self->map;
-    if (self->capturing || map->fresh_share < 0.5 || room_of(map) >= count) {
-        return;
+    if (self->capturing || map->fresh_share < 0.5 || room_of(map) >= count ||
+        map->size_finished + map->inserting <= map->reserved_keys) {
+        return; /* within what was reserved no call allocates */
     }
     const uint64_t most = map->submap_count + map->submap_count / 8;
     const uint64_t next = nacrei_table_submaps(map->size_finished + map->inserting + count,
