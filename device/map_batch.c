@@ -392,13 +392,16 @@ cleanup:
 }
 
 /* Growth of a DEFERRED map, by what finished batches have shown; never waits. */
-static nacre_status grow_deferred(nacrei_map_call *self)
+static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
 {
     nacrei_cuda_map *map = self->map;
     uint32_t refused = 0;
     nacre_status status = NACRE_OK;
     nacrei_map_retire(map);
     const uint64_t size = nacrei_map_size_known(map);
+    if (map->refused_unserved == 0 && size + map->inserting + count <= map->reserved_keys) {
+        return NACRE_OK; /* within what was reserved no call allocates */
+    }
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */
     const uint64_t most = size > map->submap_slots ? size : map->submap_slots;
@@ -422,7 +425,7 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
         return insert_waiting(self, elements, batch);
     }
     if (growth == NACRE_GROWTH_DEFERRED && !self->capturing) {
-        nacre_status status = grow_deferred(self);
+        nacre_status status = grow_deferred(self, elements->count);
         if (status != NACRE_OK) {
             return status;
         }
