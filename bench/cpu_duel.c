@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CPU backend against boost::unordered_flat_map: keys and values of 8 bytes, insertion into an empty
- * map that grows, then lookups of every key and of as many that are not there.
+ * The CPU backend against boost::unordered_flat_map: keys and values of 8 bytes, insertion into an
+ * empty map that grows, then lookups of every key and of as many that are not there.
  *
  *     cpu_duel [millions of keys, default 10] [repetitions, default 3]
  *
- * All take part in each repetition, so that a disturbance of the machine meets all alike; medians are
- * told. Every answer is checked.
+ * All take part in each repetition, so that a disturbance of the machine meets all alike; medians
+ * are told. Every answer is checked.
  */
 #include "cpu_duel.h"
 
@@ -31,7 +31,9 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* A bijection of 0 .. count - 1: of the next power of two, repeated until the number is in range. */
+/*
+ * A bijection of 0 .. count - 1: of the next power of two, repeated until the number is in range.
+ */
 static uint64_t shuffled(uint64_t x, uint64_t count)
 {
     uint32_t bits = 1;

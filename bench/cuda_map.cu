@@ -323,10 +323,10 @@ static void measure_growth(u64 n, u64 batch, double target)
     char name[96];
     snprintf(name, sizeof name, "grow from 1 M slots, batches of %.1f M", (double)batch / 1e6);
     line(name, (double)n / total / 1e9, limit_a, "A", target);
-    printf(
-        "    median batch %.3f ms, longest %.3f ms (%.1f x), load %.2f, memory peak/now %.2f, %llu growths\n",
-        times[times.size() / 2], times.back(), times.back() / times[times.size() / 2], info.load,
-        (double)info.memory_peak_bytes / (double)info.memory_bytes, (u64)info.growths);
+    printf("    median batch %.3f ms, longest %.3f ms (%.1f x), load %.2f, memory peak/now %.2f, "
+           "%llu growths\n",
+           times[times.size() / 2], times.back(), times.back() / times[times.size() / 2], info.load,
+           (double)info.memory_peak_bytes / (double)info.memory_bytes, (u64)info.growths);
     measure_finds(map, n, 0, 0, "after growth");
     NACRE(nacre_map_check(map, &failure, stream));
     nacre_map_destroy(map);

@@ -166,7 +166,7 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     table.hints->size = report->size;
     report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
     tally->blocks_done = 0;
-    __threadfence_system(); /* content before number; pairs with the host's acquire load of sequence */
+    __threadfence_system(); /* content before number; pairs with the host's acquire load */
     report->sequence = elements.sequence;
 }
 

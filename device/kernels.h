@@ -26,8 +26,8 @@ typedef struct nacrei_gpu {
 /* The findings of nacre_map_check: the first broken invariant. */
 enum {
     NACREI_BROKEN_NOTHING,
-    NACREI_BROKEN_SUBMAP, /* a key lies in a submap that is not its own */
-    NACREI_BROKEN_PLACE, /* a lookup does not end at the slot that holds the key: unreachable or twice */
+    NACREI_BROKEN_SUBMAP,    /* a key lies in a submap that is not its own */
+    NACREI_BROKEN_PLACE,     /* a lookup ends elsewhere: the key is out of reach, or there twice */
     NACREI_BROKEN_SIGNATURE, /* an empty slot's signature is not its bucket's */
     NACREI_BROKEN_SIDE       /* a side slot holds what is not a side key */
 };

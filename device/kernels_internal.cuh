@@ -13,8 +13,8 @@ struct nacrei_as {
 };
 
 /*
- * Launches a kernel and returns the launch's own error: the last error of the thread may be one that
- * the program left behind.
+ * Launches a kernel and returns the launch's own error: the last error of the thread may be one
+ * that the program left behind.
  */
 template <typename... Parameters>
 static inline cudaError_t nacrei_launch(void (*kernel)(Parameters...), uint32_t blocks,

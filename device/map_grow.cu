@@ -3,10 +3,11 @@
  * Growth and maintenance: rebuilding submaps; and clearing.
  *
  * One block rebuilds one submap at a time. It holds the submap's slots in registers, places the
- * keys into an image in shared memory (of the two successors, when it splits), and streams it out: no random access to memory
- * at all, no second copy of the table. Keys are placed home first: every key tries its home bucket
- * before any key goes further, so that a rebuilt submap is as good as new, or better. Placement
- * cannot fail: a path visits every bucket of an image, which has as many slots as the submap had.
+ * keys into an image in shared memory (of the two successors, when it splits), and streams it out:
+ * no random access to memory at all, no second copy of the table. Keys are placed home first: every
+ * key tries its home bucket before any key goes further, so that a rebuilt submap is as good as
+ * new, or better. Placement cannot fail: a path visits every bucket of an image, which has as many
+ * slots as the submap had.
  */
 #include "device/claim.cuh"
 #include "device/kernels_internal.cuh"
@@ -269,7 +270,7 @@ __global__ void __launch_bounds__(threads_of<2>)
     for (unsigned i = threadIdx.x; i < table.submap_bytes / 16; i += threads_of<2>) {
         stash[i] = make_uint4(0, 0, 0, 0);
     }
-    __threadfence(); /* zeros and submap_count before the block's insertions, which go by the L2 cache */
+    __threadfence(); /* zeros and submap_count before the block's insertions */
     __syncthreads();
     nacrei_shape shape;
     shape.submap_count = submaps;

@@ -103,7 +103,9 @@ void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps)
     }
 }
 
-/* Rebuilds `count` submaps, in turn, and takes the stash's keys back into them where there is room. */
+/*
+ * Rebuilds `count` submaps, in turn, and takes the stash's keys back into them where there is room.
+ */
 static nacre_status maintain(nacrei_map_call *self, uint64_t count)
 {
     nacrei_cuda_device *device = self->device;

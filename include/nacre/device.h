@@ -70,8 +70,8 @@ NACRE_API void nacre_device_config_init(nacre_device_config *config, uint32_t st
  * built without it. OUT_OF_MEMORY. AUTO falls back to the CPU, and logs a warning where the machine
  * has an NVIDIA device that cannot be used.
  *
- * **Thread safety** any thread. **Allocates** the device; on CUDA a context, if the process has none.
- * **Since** 0.1
+ * **Thread safety** any thread. **Allocates** the device; on CUDA a context, if the process has
+ * none. **Since** 0.1
  */
 NACRE_API nacre_status nacre_device_open(const nacre_device_config *config, nacre_device **device);
 

@@ -168,8 +168,8 @@ NACRE_API nacre_status nacre_map_estimate(const nacre_device *device,
  * CAPACITY: capacity_keys beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY.
  * DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** ready for every stream at return. **Allocates** the whole of
- * the table for capacity_keys. **Since** 0.1
+ * **Thread safety** any thread. **Stream** ready for every stream at return. **Allocates** the
+ * whole of the table for capacity_keys. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_create(nacre_device *device, const nacre_map_config *config,
                                         nacre_map **map);
@@ -195,8 +195,8 @@ NACRE_API nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre
 
 /*
  * Makes room for `keys` distinct keys in all: from then on no call waits, allocates or reports FULL
- * while size plus elements in flight stays within `keys`. All or nothing: on failure the map is as
- * it was. Never shrinks. A FIXED map takes up to `keys` keys afterwards.
+ * while size plus elements in flight stays within `keys`. On failure nothing is lost, and the map
+ * takes no fewer keys than before. Never shrinks. A FIXED map takes up to `keys` keys afterwards.
  *
  * ARGUMENT. CAPACITY: beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. WOULD_WAIT:
  * the stream is capturing and the map would have to grow. DEVICE_LOST.
@@ -213,8 +213,8 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
  *
  * ARGUMENT. UNSUPPORTED: the stream is capturing. DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued; exclusive.
- * **Allocates** nothing. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued; exclusive. **Allocates** nothing.
+ * **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
 
@@ -244,8 +244,8 @@ NACRE_API nacre_status nacre_map_size(const nacre_map *map, uint64_t *size, nacr
  *
  * ARGUMENT, DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured. **Allocates**
- * nothing. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured.
+ * **Allocates** nothing. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_size_async(const nacre_map *map, uint64_t *size_device,
                                             nacre_error *error, nacre_stream stream);
@@ -266,8 +266,8 @@ NACRE_API nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t
  *
  * ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT (capturing), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the call.
- * **Since** 0.1
+ * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the
+ * call. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
                                                 nacre_map_statistics *statistics,
@@ -280,8 +280,8 @@ NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
  * INTERNAL: one is broken; the message says which and where. ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT
  * (capturing), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the call.
- * **Since** 0.1
+ * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the
+ * call. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
                                        nacre_stream stream);
@@ -296,8 +296,8 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * (see GROWTH above), WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not
  * fit).
  *
- * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to grow;
- * may be captured. **Allocates** nothing, but for growth. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
+ * grow; may be captured. **Allocates** nothing, but for growth. **Since** 0.1
  */
 
 /*
@@ -382,8 +382,8 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
  *
  * ARGUMENT: `needed` NULL, an array misaligned, values_out for a set. DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured. **Allocates**
- * nothing. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured.
+ * **Allocates** nothing. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *values_out,
                                           uint64_t capacity, uint64_t *needed,

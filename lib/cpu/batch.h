@@ -28,15 +28,17 @@ void nacrei_cpu_settle(nacrei_cpu_job *job, const nacrei_cpu_run *run);
 uint64_t nacrei_cpu_room(const nacrei_cpu_map *map);
 
 /*
- * A new key found no room, or no place although there was room. Grows the table if that is what this map
- * does; else new keys without room or place are refused from now on.
+ * A new key found no room, or no place although there was room. Grows the table if that is what
+ * this map does; else new keys without room or place are refused from now on.
  */
 void nacrei_cpu_make_room(nacrei_cpu_job *job, uint32_t for_place);
 
 /* A DEFERRED map makes room for what earlier batches refused. */
 void nacrei_cpu_grow_deferred(nacrei_cpu_job *job);
 
-/* owners.c: a batch that changes the map, on all threads of job->pool. 0: it is better done alone. */
+/*
+ * owners.c: a batch that changes the map, on all threads of job->pool. 0: it is better done alone.
+ */
 int nacrei_cpu_update_owned(nacrei_cpu_job *job, uint64_t first, uint64_t count);
 
 /* Elements that nacrei_cpu_update_owned does at most at a time. */

@@ -17,8 +17,8 @@ typedef struct nacrei_cpu_device {
 #define NACREI_CPU_PAGE_BYTES 4096u
 
 /*
- * Memory for a map, zeroed, aligned to a page, from the device's allocator or the system. `bytes` is a
- * multiple of a page. NULL: refused.
+ * Memory for a map, zeroed, aligned to a page, from the device's allocator or the system. `bytes`
+ * is a multiple of a page. NULL: refused.
  */
 void *nacrei_cpu_pages_allocate(const nacre_device *device, uint64_t bytes);
 void nacrei_cpu_pages_release(const nacre_device *device, void *pointer, uint64_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * find and contains. Memory decides: a lookup is an access to a table that does not fit into the caches,
- * so that many have to be under way at a time. Keys go through in groups:
+ * find and contains. Memory decides: a lookup is an access to a table that does not fit into the
+ * caches, so that many have to be under way at a time. Keys go through in groups:
  *
  *     prepare      hash the keys of a group and fetch their home buckets
  *     first_look   one group later: compare with the home bucket. Nearly all are done by then; the others
@@ -9,9 +9,9 @@
  *     go_on        once per group: each key that waits looks at its pair of buckets and is done, or moves on
  *                  to the next pair and fetches that
  *
- * Whether a key is found in its home, in which slot, and whether it has to wait, nobody can predict; a
- * branch on that costs more than all the rest. So first_look has none: it computes the answer of a key
- * that is not found as well, and go_on overwrites that if need be.
+ * Whether a key is found in its home, in which slot, and whether it has to wait, nobody can
+ * predict; a branch on that costs more than all the rest. So first_look has none: it computes the
+ * answer of a key that is not found as well, and go_on overwrites that if need be.
  */
 #ifndef NACRE_LIB_CPU_KERNEL_FIND_H
 #define NACRE_LIB_CPU_KERNEL_FIND_H
@@ -19,7 +19,10 @@
 #include "lib/cpu/kernels.h"
 #include "lib/cpu/search.h"
 
-/* Keys of a group. While one is compared the next is on its way, into L2: more fit on the way there. */
+/*
+ * Keys of a group. While one is compared the next is on its way, into L2: more fit on the way
+ * there.
+ */
 #ifndef NACREI_FIND_GROUP
 #define NACREI_FIND_GROUP 32u
 #define NACREI_FIND_HINT  2
@@ -41,7 +44,10 @@ typedef struct nacrei_find_waiting {
     uint32_t pairs_past;
 } nacrei_find_waiting;
 
-/* A batch of lookups. Copies of what it needs, so that no store to an output makes the compiler read it anew. */
+/*
+ * A batch of lookups. Copies of what it needs, so that no store to an output makes the compiler
+ * read it anew.
+ */
 typedef struct nacrei_finder {
     const nacrei_cpu_table *table;
     const char *keys;
@@ -140,8 +146,8 @@ NACREI_KERNEL void nacrei_find_prepare(nacrei_finder finder, nacrei_find_group *
 }
 
 /*
- * Compares the keys of a group with their home buckets. Returns how many were found; those that have to
- * go on are appended to `waiting`.
+ * Compares the keys of a group with their home buckets. Returns how many were found; those that
+ * have to go on are appended to `waiting`.
  */
 NACREI_KERNEL uint64_t nacrei_find_first_look(const nacrei_cpu_map *map, nacrei_finder finder,
                                               const nacrei_find_group *group, uint64_t position,

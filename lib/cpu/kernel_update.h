@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations that change a map: the four insertions, assign and erase. One thread goes through its
- * elements in order, and no other touches the submaps that it owns; so slots need no atomics.
+ * The operations that change a map: the four insertions, assign and erase. One thread goes through
+ * its elements in order, and no other touches the submaps that it owns; so slots need no atomics.
  */
 #ifndef NACRE_LIB_CPU_KERNEL_UPDATE_H
 #define NACRE_LIB_CPU_KERNEL_UPDATE_H
@@ -199,8 +199,8 @@ NACREI_KERNEL void nacrei_cpu_update_hole(nacrei_cpu_run *run, uint64_t element,
 }
 
 /*
- * One element by the pair of buckets that it calls home, as most go: the key is there, or it is new and
- * its first hole is there. Everything else by the whole walk. 0: the run stops before it.
+ * One element by the pair of buckets that it calls home, as most go: the key is there, or it is new
+ * and its first hole is there. Everything else by the whole walk. 0: the run stops before it.
  */
 NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, uint64_t element, uint64_t stored,
                                          uint64_t hash, unsigned char *submap, uint32_t operation,
@@ -289,9 +289,9 @@ NACREI_KERNEL void nacrei_cpu_look_further(const nacrei_cpu_ahead *ahead, uint32
 }
 
 /*
- * Elements in order, each looked at NACREI_UPDATE_AHEAD elements before it is done, and again halfway:
- * by then its buckets have come from memory. The table does not grow inside of a run, so that
- * addresses hold.
+ * Elements in order, each looked at NACREI_UPDATE_AHEAD elements before it is done, and again
+ * halfway: by then its buckets have come from memory. The table does not grow inside of a run, so
+ * that addresses hold.
  */
 NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *run, uint64_t begin, uint64_t end,
                                          uint32_t operation, uint32_t key_bytes,

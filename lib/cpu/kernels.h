@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inner loops, one set for each pair of widths. Chosen once, when a map is created: nothing asks for
- * widths per call.
+ * The inner loops, one set for each pair of widths. Chosen once, when a map is created: nothing
+ * asks for widths per call.
  */
 #ifndef NACRE_LIB_CPU_KERNELS_H
 #define NACRE_LIB_CPU_KERNELS_H
@@ -17,12 +17,18 @@ typedef struct nacrei_cpu_run {
     uint64_t base;
     const uint32_t *list;
 
-    /* New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL: that is all. */
+    /*
+     * New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL:
+     * that is all.
+     */
     uint64_t room;
     uint64_t *more_room;
     pthread_mutex_t *stash_lock; /* NULL: no other thread changes the map */
 
-    /* A new key without room, or without a place on its path: 1: report FULL and go on; 0: stop there. */
+    /*
+     * A new key without room, or without a place on its path: 1: report FULL and go on; 0: stop
+     * there.
+     */
     uint32_t refuse_room;
     uint32_t refuse_place;
     uint32_t stopped_for_place;

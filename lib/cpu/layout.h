@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Access to slots, buckets and signatures. Every function takes the widths of key and value: as
- * constants in the kernels, where all that depends on them is decided by the compiler, and as variables
- * where speed does not matter.
+ * constants in the kernels, where all that depends on them is decided by the compiler, and as
+ * variables where speed does not matter.
  *
- * The three layouts with 16-byte slots (core/slot.h) are one here, 8-byte key and 8-byte value: what
- * the narrower ones leave unused is zero.
+ * The three layouts with 16-byte slots (core/slot.h) are one here, 8-byte key and 8-byte value:
+ * what the narrower ones leave unused is zero.
  */
 #ifndef NACRE_LIB_CPU_LAYOUT_H
 #define NACRE_LIB_CPU_LAYOUT_H
@@ -109,8 +109,8 @@ NACREI_KERNEL void nacrei_slot_empty(unsigned char *slot, uint32_t signature, ui
 }
 
 /*
- * The slot of a bucket that holds a key; NULL: none does. Which slot it is nobody can predict, so that is
- * computed and not branched on.
+ * The slot of a bucket that holds a key; NULL: none does. Which slot it is nobody can predict, so
+ * that is computed and not branched on.
  */
 NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t stored,
                                                  uint32_t key_bytes, uint32_t value_bytes)
@@ -127,8 +127,8 @@ NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t
 }
 
 /*
- * Puts the value of a key into *value where this bucket has it, and tells whether. Without a branch, for
- * where nobody can predict the answer.
+ * Puts the value of a key into *value where this bucket has it, and tells whether. Without a
+ * branch, for where nobody can predict the answer.
  */
 NACREI_KERNEL uint32_t nacrei_bucket_take(const unsigned char *bucket, uint64_t stored,
                                           uint64_t *value, uint32_t key_bytes, uint32_t value_bytes)
@@ -143,7 +143,9 @@ NACREI_KERNEL uint32_t nacrei_bucket_take(const unsigned char *bucket, uint64_t 
     return found;
 }
 
-/* The signature of a bucket as a hole in it tells; a full one tells nothing, which is: go on, all. */
+/*
+ * The signature of a bucket as a hole in it tells; a full one tells nothing, which is: go on, all.
+ */
 NACREI_KERNEL uint32_t nacrei_bucket_signature(const unsigned char *bucket, uint32_t key_bytes,
                                                uint32_t value_bytes)
 {
@@ -194,9 +196,9 @@ static inline void nacrei_submap_pass(unsigned char *submap, uint32_t bucket, ui
 }
 
 /*
- * The signatures of the two buckets of a pair in one byte, where pair = bucket / 2: four bits for the even
- * bucket, four above them for the odd one. A key of class bit b is beyond the pair only if b is set in
- * both halves, whichever of the two comes first on its path.
+ * The signatures of the two buckets of a pair in one byte, where pair = bucket / 2: four bits for
+ * the even bucket, four above them for the odd one. A key of class bit b is beyond the pair only if
+ * b is set in both halves, whichever of the two comes first on its path.
  */
 static inline const unsigned char *nacrei_submap_pair_signatures(const unsigned char *submap,
                                                                  uint32_t bucket)

@@ -10,7 +10,10 @@
 #include "lib/cpu/device.h"
 #include "nacre/core/table.h"
 
-/* A submap is the same 64 KB as on CUDA, where it has to fit into shared memory; here it fits into L2. */
+/*
+ * A submap is the same 64 KB as on CUDA, where it has to fit into shared memory; here it fits into
+ * L2.
+ */
 #define NACREI_CPU_BUCKETS           2048u
 #define NACREI_CPU_BUCKET_MASK       (NACREI_CPU_BUCKETS - 1u)
 #define NACREI_CPU_SIGNATURES_OFFSET (NACREI_CPU_BUCKETS * NACREI_BUCKET_BYTES)
@@ -108,7 +111,9 @@ static inline uint64_t nacrei_cpu_submap_slots(const nacre_map_config *config)
            nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
 }
 
-/* Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing. */
+/*
+ * Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing.
+ */
 void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults);
 
 /* map.c: what the seam asks for one by one. */

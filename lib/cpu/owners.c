@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes on several threads. Each thread owns some of the submaps; a chunk of the batch is sorted into
- * one list of elements per owner, and each owner goes through its list in order. So no slot is touched by
- * two threads, and equal keys meet in one list.
+ * Changes on several threads. Each thread owns some of the submaps; a chunk of the batch is sorted
+ * into one list of elements per owner, and each owner goes through its list in order. So no slot is
+ * touched by two threads, and equal keys meet in one list.
  *
- * Who owns a submap is told by low bits of its number that a split leaves alone: the lists stay good
- * while the table grows.
+ * Who owns a submap is told by low bits of its number that a split leaves alone: the lists stay
+ * good while the table grows.
  */
 #include <string.h>
 
@@ -19,7 +19,9 @@
 /* Threads that can own submaps. */
 #define OWNERS_MAX 64u
 
-/* A smaller table fits into the caches, and grows by too few keys at a time to keep threads busy. */
+/*
+ * A smaller table fits into the caches, and grows by too few keys at a time to keep threads busy.
+ */
 #define HALF_MIN 256u
 
 /* Bits of the submap's number that tell the owner: enough that the shares are even. */
@@ -36,7 +38,10 @@ typedef struct chunk {
     uint32_t number_bits;
     uint16_t *numbers;  /* [count] low bits of the submap's number */
     uint32_t *elements; /* [count] offsets from `first`, by owner */
-    /* [owner][slice] how many elements of the slice are the owner's, then where they go in `elements`. */
+    /*
+     * [owner][slice] how many elements of the slice are the owner's, then where they go in
+     * `elements`.
+     */
     uint32_t places[OWNERS_MAX][OWNERS_MAX];
     uint64_t position[OWNERS_MAX]; /* [owner] how far it has come in `elements` */
     uint64_t end[OWNERS_MAX];
@@ -164,7 +169,9 @@ int nacrei_cpu_update_owned(nacrei_cpu_job *job, uint64_t first, uint64_t count)
         if (unfinished == 0) {
             return 1;
         }
-        /* What an owner took of the room and did not use is there for the others at the next turn. */
+        /*
+         * What an owner took of the room and did not use is there for the others at the next turn.
+         */
         if (for_place || nacrei_cpu_room(map) == 0) {
             nacrei_cpu_make_room(job, for_place);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads of a device. They are started at the first large batch, stay until the device goes, and
- * receive no signals. One job at a time: who finds the pool taken works on alone.
+ * The threads of a device. They are started at the first large batch, stay until the device goes,
+ * and receive no signals. One job at a time: who finds the pool taken works on alone.
  *
  * pthreads and not C11 threads, because ThreadSanitizer does not know those.
  */
@@ -26,21 +26,23 @@ enum { NACREI_POOL_TAKEN, NACREI_POOL_BUSY, NACREI_POOL_FORKED };
 
 /*
  * Takes the pool for the calling thread and starts its threads if they are not there. BUSY: another
- * thread has it, or none could be started. FORKED: the threads were started by the parent process and
- * do not exist in this one.
+ * thread has it, or none could be started. FORKED: the threads were started by the parent process
+ * and do not exist in this one.
  */
 int nacrei_pool_take(nacrei_pool *pool);
 void nacrei_pool_give(nacrei_pool *pool);
 
-/* Runs parts 0 .. parts - 1 on all threads, the caller's included, and returns when all are done. */
+/*
+ * Runs parts 0 .. parts - 1 on all threads, the caller's included, and returns when all are done.
+ */
 void nacrei_pool_run(nacrei_pool *pool, nacrei_pool_task *task, void *context, uint32_t parts);
 
 /* Threads that a run uses, the caller's included. Only while the pool is taken. */
 uint32_t nacrei_pool_size(const nacrei_pool *pool);
 
 /*
- * Memory for the one who has taken the pool: one piece of each kind, whose content lasts until it is
- * given back or asked for again. NULL: refused.
+ * Memory for the one who has taken the pool: one piece of each kind, whose content lasts until it
+ * is given back or asked for again. NULL: refused.
  */
 enum { NACREI_POOL_LISTS, NACREI_POOL_SPLITS, NACREI_POOL_SCRATCHES };
 void *nacrei_pool_scratch(nacrei_pool *pool, uint32_t kind, uint64_t bytes);

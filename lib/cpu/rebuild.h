@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rebuilding a submap: into its two successors when the table grows, or into itself, to undo what
- * erasing and inserting did to placement and signatures. Home first: every key tries its home bucket
- * before any key goes further, so that as many as possible are found at the first look.
+ * erasing and inserting did to placement and signatures. Home first: every key tries its home
+ * bucket before any key goes further, so that as many as possible are found at the first look.
  */
 #ifndef NACRE_LIB_CPU_REBUILD_H
 #define NACRE_LIB_CPU_REBUILD_H
@@ -34,7 +34,8 @@ NACREI_KERNEL int nacrei_cpu_rebuild_guest(unsigned char *image, uint64_t hash,
  * rebuild into itself both are the same. Signatures start empty, and a bucket that was passed stays
  * full, so that every empty slot is all zero.
  *
- * Returns 1, or 0 if a key found no place: then images[0] has to be copied back from scratch->saved.
+ * Returns 1, or 0 if a key found no place: then images[0] has to be copied back from
+ * scratch->saved.
  */
 NACREI_KERNEL int nacrei_cpu_rebuild(nacrei_cpu_scratch *scratch, unsigned char *const images[2],
                                      uint32_t split_bit, uint64_t seed, uint32_t key_bytes,

@@ -3,7 +3,9 @@
 #include "lib/cpu/batch.h"
 #include "lib/cpu/table.h"
 
-/* More room does not help keys that find no place at a load below this: they are made to collide. */
+/*
+ * More room does not help keys that find no place at a load below this: they are made to collide.
+ */
 #define GROWTH_LOAD_MIN 0.25
 
 /* The table grows by one part in so many: few enough pauses, and little ahead of need. */
@@ -51,7 +53,9 @@ void nacrei_cpu_grow_deferred(nacrei_cpu_job *job)
     uint64_t target = nacrei_table_submaps(map->size + map->refused_keys,
                                            nacrei_cpu_submap_slots(config), config->load_max);
     target = target < least ? least : target;
-    /* Refused elements may be one key many times: growth follows keys, so no more than the double. */
+    /*
+     * Refused elements may be one key many times: growth follows keys, so no more than the double.
+     */
     target = target > 2 * count ? 2 * count : target;
     map->refused_keys = 0;
     if (nacrei_cpu_table_grow(map, target, job->pool) == NACREI_GROWTH_NO_MEMORY) {

@@ -81,8 +81,9 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 }
 
 /*
- * A place for the key that the walk did not find: the first empty slot of the path, so that equal new
- * keys meet. Before it all buckets are full and have the key's bit set. NULL: the path has none.
+ * A place for the key that the walk did not find: the first empty slot of the path, so that equal
+ * new keys meet. Before it all buckets are full and have the key's bit set. NULL: the path has
+ * none.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)

@@ -11,8 +11,8 @@
 #define NACREI_SELECT_CHUNK 2048u
 
 /*
- * Writes to `list` the elements first .. first + count - 1 that take part, as offsets from `first`, and
- * returns their number. The outcome of the others is told.
+ * Writes to `list` the elements first .. first + count - 1 that take part, as offsets from `first`,
+ * and returns their number. The outcome of the others is told.
  */
 uint32_t nacrei_select(const nacrei_batch *batch, uint64_t first, uint32_t count, uint32_t *list);
 

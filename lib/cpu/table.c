@@ -8,8 +8,8 @@
 #include "lib/cpu/search.h"
 
 /*
- * One rebuild for so many erased keys: a submap of 4096 slots is as good as new again by the time that as
- * many keys as it has slots have been erased from it.
+ * One rebuild for so many erased keys: a submap of 4096 slots is as good as new again by the time
+ * that as many keys as it has slots have been erased from it.
  */
 #define ERASED_PER_REBUILD 1024u
 
@@ -221,8 +221,9 @@ static void undo(const rebuild_job *job, const unsigned char *saved)
 }
 
 /*
- * The rare case: keys are in the stash, or have to go there. A rebuilt submap no longer sends lookups
- * on to its keys in the stash, so those are put in again; if one finds no place, all is as it was.
+ * The rare case: keys are in the stash, or have to go there. A rebuilt submap no longer sends
+ * lookups on to its keys in the stash, so those are put in again; if one finds no place, all is as
+ * it was.
  */
 static int rebuild_with_stash(nacrei_cpu_map *map, const rebuild_job *job)
 {
@@ -264,7 +265,9 @@ static int rebuild(nacrei_cpu_map *map, const rebuild_job *job)
     return NACREI_GROWN;
 }
 
-/* Several splits beside each other. What each does to memory can be undone until the round is over. */
+/*
+ * Several splits beside each other. What each does to memory can be undone until the round is over.
+ */
 typedef struct split_round {
     nacrei_cpu_map *map;
     nacrei_cpu_scratch *scratch; /* one for each split */

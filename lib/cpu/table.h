@@ -15,8 +15,8 @@ uint64_t nacrei_cpu_map_struct_bytes(void);
 uint64_t nacrei_cpu_table_capacity(const nacrei_cpu_map *map);
 
 /*
- * Memory for `submap_count` submaps in all, zeroed where it is new. All or nothing. 0: refused, by the
- * allocator or by memory_limit_bytes.
+ * Memory for `submap_count` submaps in all, zeroed where it is new. All or nothing. 0: refused, by
+ * the allocator or by memory_limit_bytes.
  */
 int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count);
 void nacrei_cpu_table_release(nacrei_cpu_map *map);
@@ -31,8 +31,9 @@ enum {
 };
 
 /*
- * Splits submaps until there are `submap_count`, or as many as memory could be had for: GROWN if that is
- * at least one more. `pool`: taken by the caller, or NULL. Whatever comes back, no key is lost.
+ * Splits submaps until there are `submap_count`, or as many as memory could be had for: GROWN if
+ * that is at least one more. `pool`: taken by the caller, or NULL. Whatever comes back, no key is
+ * lost.
  */
 int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_pool *pool);
 

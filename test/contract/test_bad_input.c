@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Goal: no argument that is not allowed reaches a backend; the caller gets the status that the
- * header names, and a message with the call, the parameter, its value and what is allowed. Method: a
- * good call, each argument spoilt in turn, on every backend; afterwards the map holds what it held.
+ * header names, and a message with the call, the parameter, its value and what is allowed. Method:
+ * a good call, each argument spoilt in turn, on every backend; afterwards the map holds what it
+ * held.
  */
 #include <math.h>
 

@@ -212,6 +212,7 @@ NACRE_CONTRACT_TEST(graphs, capture_without_room_breaks)
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, n, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_stream_wait(t->device, t->stream, &t->error));
+    STATUS(t, NACRE_ERROR_UNSUPPORTED, nacre_map_maintain(map, &t->error, t->stream));
     OK(t, nacre_map_contains(map, keys_on.data, n, contained.data, NULL, t->stream));
     CUDA(t, cudaStreamEndCapture(t->stream, &graph));
     size_t nodes = 0;
@@ -420,10 +421,12 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replayed_erasures_make_a_map_grow)
 
 NACRE_CONTRACT_TEST_ONCE(graphs, missing_value_is_inserted_by_a_retry)
 {
-    /* Goal: find_or_insert into values_out == values, with a missing_value, inserts each key's own value
-       when elements are refused at first and given again after growth. Method: 2 M different new
-       keys, each twice, into a WAIT map with room for 1.9 M: the lower bound on different keys
-       fits, the keys do not. */
+    /*
+     * Goal: find_or_insert into values_out == values, with a missing_value, inserts each key's own
+     * value when elements are refused at first and given again after growth. Method: 2 M different
+     * new keys, each twice, into a WAIT map with room for 1.9 M: the lower bound on different keys
+     * fits, the keys do not.
+     */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }

@@ -4,9 +4,11 @@
 
 NACRE_CONTRACT_TEST(maintain, rebuilding_loses_or_repeats_a_key)
 {
-    /* Goal: a full pass keeps every key, at any load, on worn tables too, and lookups are not longer
-       for it. Method: a full map and one worn by 20 rounds of erasing and inserting a third;
-       compared with the oracle before and after. */
+    /*
+     * Goal: a full pass keeps every key, at any load, on worn tables too, and lookups are not
+     * longer for it. Method: a full map and one worn by 20 rounds of erasing and inserting a third;
+     * compared with the oracle before and after.
+     */
     for (int worn = 0; worn < 2; worn++) {
         oracle o;
         oracle_init(&o);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goal: a program outside of the project builds, links and runs. Method: the smallest complete use of
- * a map, on the CPU; every way of consuming the library compiles this same file.
+ * Goal: a program outside of the project builds, links and runs. Method: the smallest complete use
+ * of a map, on the CPU; every way of consuming the library compiles this same file.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include <nacre/nacre.h>
 
-static int fail(const char *call, nacre_status status, const nacre_error *error) {
+static int fail(const char *call, nacre_status status, const nacre_error *error)
+{
     fprintf(stderr, "%s: %s: %s\n", call, nacre_status_name(status), error->message);
     return 1;
 }
 
-static int use_map(nacre_map *map, nacre_error *error) {
+static int use_map(nacre_map *map, nacre_error *error)
+{
     const uint64_t keys[3] = {0, UINT64_MAX, 42};
     const uint64_t values[3] = {1000, 2000, 3000};
     const uint64_t lookups[4] = {42, 43, 0, UINT64_MAX};
@@ -49,7 +51,8 @@ static int use_map(nacre_map *map, nacre_error *error) {
     return 0;
 }
 
-int main(void) {
+int main(void)
+{
     nacre_error error;
     nacre_error_init(&error, sizeof error);
     nacre_device_config device_config;

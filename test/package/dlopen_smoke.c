@@ -12,7 +12,8 @@
 
 static void *library;
 
-static void *symbol(const char *name) {
+static void *symbol(const char *name)
+{
     void *address = dlsym(library, name);
     if (address == NULL) {
         fprintf(stderr, "dlsym: %s\n", dlerror());
@@ -26,7 +27,8 @@ static void *symbol(const char *name) {
     __typeof__(&name) name##_; \
     *(void **)&name##_ = symbol(#name)
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     if (argc != 2) {
         fprintf(stderr, "usage: dlopen_smoke LIBRARY\n");
         return 2;

@@ -6,7 +6,8 @@
 
 #define PRINT_SIZE(type) printf(#type " %zu\n", sizeof(type))
 
-int main(void) {
+int main(void)
+{
     PRINT_SIZE(nacre_error);
     PRINT_SIZE(nacre_counts);
     PRINT_SIZE(nacre_options);
