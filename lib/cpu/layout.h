@@ -160,18 +160,20 @@ NACREI_KERNEL uint32_t nacrei_bucket_signature(const unsigned char *bucket, uint
     return signature;
 }
 
-/* The first empty slot of a bucket; NULL: it is full. */
+/* The first empty slot of a bucket; NULL: it is full. Computed, as in nacrei_bucket_match. */
 NACREI_KERNEL unsigned char *nacrei_bucket_hole(unsigned char *bucket, uint32_t key_bytes,
                                                 uint32_t value_bytes)
 {
-    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), holes = 0;
     for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        if (nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
-            nacrei_empty_patterns(value_bytes)) {
-            return bucket + at;
-        }
+        uint32_t empty = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
+                         nacrei_empty_patterns(value_bytes);
+        holes |= empty << at / slot_bytes;
     }
-    return NULL;
+    if (holes == 0) {
+        return NULL;
+    }
+    return bucket + (uint32_t)__builtin_ctz(holes) * slot_bytes;
 }
 
 static inline unsigned char *nacrei_submap_bucket(unsigned char *submap, uint32_t bucket)
