@@ -11,11 +11,12 @@ duel_times duel_boost(const duel_workload *workload)
     uint64_t count = workload->count, found = 0, sum = 0;
     boost::unordered_flat_map<uint64_t, uint64_t> map;
 
+    duel_warm_memory(count);
     double start = duel_now();
     for (uint64_t i = 0; i < count; i++) {
         map.emplace(workload->keys[i], workload->values[i]);
     }
-    times.insert = duel_now() - start;
+    times.insert = times.insert_parts = duel_now() - start;
 
     start = duel_now();
     for (uint64_t i = 0; i < count; i++) {

@@ -4,7 +4,7 @@
  *
  * A small batch is done by the caller's thread. For a large one the device's threads are taken:
  * lookups are cut into ranges; for changes each thread owns some of the submaps and does the
- * elements that belong there (owners.c).
+ * elements that belong there (partition.c).
  */
 #include "lib/cpu/batch.h"
 
@@ -145,10 +145,10 @@ static void update_all(nacrei_cpu_job *job)
         update_alone(job, 0, job->count);
         return;
     }
-    uint64_t most = nacrei_cpu_owned_max(job->pool);
+    uint64_t most = nacrei_cpu_parted_max(job->pool);
     for (uint64_t first = 0; first < job->count; first += most) {
         uint64_t left = job->count - first, count = left < most ? left : most;
-        if (count < NACREI_CPU_LARGE_BATCH || !nacrei_cpu_update_owned(job, first, count)) {
+        if (count < NACREI_CPU_LARGE_BATCH || !nacrei_cpu_update_parted(job, first, count)) {
             update_alone(job, first, count);
         }
     }
@@ -201,6 +201,9 @@ static nacre_status run_job(nacrei_cpu_job *job, nacre_error *error)
     } else {
         if (inserts(batch->operation) && map->refused_keys != 0) {
             nacrei_cpu_grow_deferred(job);
+        }
+        if (inserts(batch->operation)) {
+            nacrei_cpu_grow_ahead(job);
         }
         update_all(job);
         if (map->head.config.growth == NACRE_GROWTH_DEFERRED) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch on its way through batch.c, room.c and owners.c. */
+/* A batch on its way through batch.c, room.c, ahead.c and partition.c. */
 #ifndef NACRE_LIB_CPU_BATCH_H
 #define NACRE_LIB_CPU_BATCH_H
 
@@ -36,12 +36,13 @@ void nacrei_cpu_make_room(nacrei_cpu_job *job, uint32_t for_place);
 /* A DEFERRED map makes room for what earlier batches refused. */
 void nacrei_cpu_grow_deferred(nacrei_cpu_job *job);
 
-/*
- * owners.c: a batch that changes the map, on all threads of job->pool. 0: it is better done alone.
- */
-int nacrei_cpu_update_owned(nacrei_cpu_job *job, uint64_t first, uint64_t count);
+/* ahead.c: a WAIT map grows to what a large insertion will need at least. */
+void nacrei_cpu_grow_ahead(nacrei_cpu_job *job);
 
-/* Elements that nacrei_cpu_update_owned does at most at a time. */
-uint64_t nacrei_cpu_owned_max(const nacrei_pool *pool);
+/* partition.c: a change on the threads of job->pool. 0: it is better done alone. */
+int nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t count);
+
+/* Elements that nacrei_cpu_update_parted takes at most at a time. */
+uint64_t nacrei_cpu_parted_max(const nacrei_pool *pool);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/cpu/kernels.h"
+#include "lib/cpu/layout.h"
 #include "lib/cpu/map.h"
-#include "lib/cpu/search.h"
 #include "lib/cpu/table.h"
 
 /* Random keys that are looked up to learn what a miss costs. */
@@ -38,27 +38,40 @@ nacre_status nacrei_cpu_map_retrieve(nacre_map *base, void *keys_out, void *valu
         copied++;
     }
     for (uint64_t number = 0; number <= map->table.submap_count && copied < capacity; number++) {
-        copied += map->kernels->copy_out(
-            nacrei_cpu_submap(&map->table, number), keys != NULL ? keys + copied * key_bytes : NULL,
-            values != NULL ? values + copied * value_bytes : NULL, capacity - copied);
+        copied += map->kernels->copy_out(nacrei_cpu_submap_at(&map->table, number).buckets,
+                                         keys != NULL ? keys + copied * key_bytes : NULL,
+                                         values != NULL ? values + copied * value_bytes : NULL,
+                                         capacity - copied);
     }
     pthread_rwlock_unlock(&map->lock);
     return NACRE_OK;
 }
 
-/* The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it. */
+/*
+ * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it. Bucket
+ * by bucket along core/probe.h, and not by the kernels' code, so that each proves the other.
+ */
 static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t *buckets)
 {
     uint32_t key_bytes = map->head.config.key_bytes, value_bytes = map->head.config.value_bytes;
     uint64_t hash = nacrei_hash(nacrei_key_store(stored, key_bytes), map->table.seed);
-    unsigned char *submap = nacrei_cpu_submap_of(&map->table, hash);
-    nacrei_cpu_walk walk = nacrei_cpu_walk_begin(&map->table, submap, hash, NULL);
-    unsigned char *slot = nacrei_cpu_walk_find(&walk, stored, key_bytes, value_bytes);
-    uint32_t limit = nacrei_probe_limit(NACREI_CPU_BUCKET_MASK);
-    uint32_t last =
-        walk.probe.length < limit ? 1 : 0; /* did it end on a bucket, or behind the last? */
-    *buckets = walk.probe.length + last + (walk.submap == walk.stash ? limit : 0);
-    return slot;
+    nacrei_cpu_submap submaps[2] = {nacrei_cpu_submap_of(&map->table, hash),
+                                    nacrei_cpu_stash(&map->table)};
+    *buckets = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
+        while (probe.length < nacrei_probe_limit(NACREI_CPU_BUCKET_MASK)) {
+            unsigned char *slot = nacrei_bucket_match(
+                nacrei_submap_bucket(submaps[i], probe.bucket), stored, key_bytes, value_bytes);
+            (*buckets)++;
+            if (slot != NULL || (nacrei_submap_signature(submaps[i], probe.bucket) &
+                                 nacrei_signature_bit(hash)) == 0) {
+                return slot;
+            }
+            nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
+        }
+    }
+    return NULL;
 }
 
 /* Numbers without a pattern, the same in every run (splitmix64). */
@@ -98,15 +111,15 @@ nacre_status nacrei_cpu_map_statistics(nacre_map *base, nacre_map_statistics *st
     pthread_rwlock_rdlock(&map->lock);
     memset(statistics->probe_lengths, 0, sizeof statistics->probe_lengths);
     for (uint64_t number = 0; number <= map->table.submap_count; number++) {
-        const unsigned char *submap = nacrei_cpu_submap(&map->table, number);
-        for (uint32_t at = 0; at < NACREI_CPU_SIGNATURES_OFFSET; at += slot_bytes) {
-            uint64_t stored = nacrei_slot_key(submap + at, key_bytes, value_bytes);
-            uint32_t buckets;
+        const unsigned char *buckets = nacrei_cpu_submap_at(&map->table, number).buckets;
+        for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES; at += slot_bytes) {
+            uint64_t stored = nacrei_slot_key(buckets + at, key_bytes, value_bytes);
+            uint32_t read;
             if (stored >= nacrei_empty_patterns(value_bytes)) {
-                look(map, stored, &buckets);
-                statistics->probe_lengths[buckets < 16 ? buckets - 1 : 15]++;
-                sum += buckets;
-                longest = buckets > longest ? buckets : longest;
+                look(map, stored, &read);
+                statistics->probe_lengths[read < 16 ? read - 1 : 15]++;
+                sum += read;
+                longest = read > longest ? read : longest;
             }
         }
     }
@@ -146,23 +159,23 @@ static nacre_status broken(const check *check, const char *what, uint64_t submap
         at / NACREI_BUCKET_BYTES, at % NACREI_BUCKET_BYTES / slot_bytes);
 }
 
-static nacre_status check_key(check *check, uint64_t number, const unsigned char *submap,
+static nacre_status check_key(check *check, uint64_t number, const unsigned char *buckets,
                               uint32_t at, uint64_t stored)
 {
     const nacrei_cpu_map *map = check->map;
     uint32_t key_bytes = map->head.config.key_bytes, value_bytes = map->head.config.value_bytes;
     uint64_t hash = nacrei_hash(nacrei_key_store(stored, key_bytes), map->table.seed);
-    uint32_t buckets;
+    uint32_t read;
     check->keys++;
     check->stash_keys += number == 0;
-    if (number != 0 && nacrei_cpu_submap_of(&map->table, hash) != submap) {
+    if (number != 0 && nacrei_cpu_submap_of(&map->table, hash).buckets != buckets) {
         return broken(check, "a key lies in a submap that is not its own", number, at);
     }
-    const unsigned char *slot = look(map, stored, &buckets);
+    const unsigned char *slot = look(map, stored, &read);
     if (slot == NULL) {
         return broken(check, "a lookup does not find the key", number, at);
     }
-    if (slot != submap + at) {
+    if (slot != buckets + at) {
         return broken(check, "a key is there twice", number, at);
     }
     if (nacrei_slot_bytes(key_bytes, value_bytes) == 16 &&
@@ -178,15 +191,15 @@ static nacre_status check_submap(check *check, uint64_t number)
     uint32_t key_bytes = check->map->head.config.key_bytes;
     uint32_t value_bytes = check->map->head.config.value_bytes;
     uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
-    const unsigned char *submap = nacrei_cpu_submap(&check->map->table, number);
-    for (uint32_t at = 0; at < NACREI_CPU_SIGNATURES_OFFSET; at += slot_bytes) {
-        uint64_t stored = nacrei_slot_key(submap + at, key_bytes, value_bytes);
+    nacrei_cpu_submap submap = nacrei_cpu_submap_at(&check->map->table, number);
+    for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES; at += slot_bytes) {
+        uint64_t stored = nacrei_slot_key(submap.buckets + at, key_bytes, value_bytes);
         if (stored >= nacrei_empty_patterns(value_bytes)) {
-            nacre_status status = check_key(check, number, submap, at, stored);
+            nacre_status status = check_key(check, number, submap.buckets, at, stored);
             if (status != NACRE_OK) {
                 return status;
             }
-        } else if (nacrei_hole_signature(submap + at, key_bytes, value_bytes) !=
+        } else if (nacrei_hole_signature(submap.buckets + at, key_bytes, value_bytes) !=
                    nacrei_submap_signature(submap, at / NACREI_BUCKET_BYTES)) {
             return broken(check, "an empty slot does not carry its bucket's signature", number, at);
         }

@@ -3,97 +3,77 @@
  * find and contains. Memory decides: a lookup is an access to a table that does not fit into the
  * caches, so that many have to be under way at a time. Keys go through in groups:
  *
- *     prepare      hash the keys of a group and fetch their home buckets
- *     first_look   one group later: compare with the home bucket. Nearly all are done by then; the others
- *                  wait, and the signatures that their path depends on are fetched
- *     go_on        once per group: each key that waits looks at its pair of buckets and is done, or moves on
- *                  to the next pair and fetches that
+ *     prepare      hash the keys of a group (group.h)
+ *     first_look   fetch their home buckets, while those of the group before are compared. Nearly all
+ *                  of that group are done by then; of the others the signatures are fetched
+ *     second_look  one group later: who is sent past its pair of buckets waits for the next pair
+ *     go_on        now and then: each key that waits looks at its pair, and is done or moves on
  *
- * Whether a key is found in its home, in which slot, and whether it has to wait, nobody can
- * predict; a branch on that costs more than all the rest. So first_look has none: it computes the
- * answer of a key that is not found as well, and go_on overwrites that if need be.
+ * Whether a key is found, in which slot, and whether it is sent on, nobody can predict; branches on
+ * that cost more than all the rest. So there are none: a key that is not found yet is told to be
+ * missing, and told again if it is found later.
  */
 #ifndef NACRE_LIB_CPU_KERNEL_FIND_H
 #define NACRE_LIB_CPU_KERNEL_FIND_H
 
+#include "lib/cpu/group.h"
 #include "lib/cpu/kernels.h"
-#include "lib/cpu/search.h"
+#include "lib/cpu/pair.h"
 
-/*
- * Keys of a group. While one is compared the next is on its way, into L2: more fit on the way
- * there.
- */
-#ifndef NACREI_FIND_GROUP
-#define NACREI_FIND_GROUP 32u
-#define NACREI_FIND_HINT  2
-#endif
-#ifndef NACREI_FIND_AHEAD
-#define NACREI_FIND_AHEAD 256u
-#endif
+/* Keys that wait before it is worth going through them. */
+#define NACREI_FIND_WAITING 32u
 
-/* Keys that may wait; when there are more, they go on until there are not. */
-#ifndef NACREI_FIND_WAITING
-#define NACREI_FIND_WAITING 64u
-#endif
-
-typedef struct nacrei_find_waiting {
-    uint64_t element;
-    uint64_t hash;
-    unsigned char *submap;
-    uint32_t pair;
-    uint32_t pairs_past;
-} nacrei_find_waiting;
-
-/*
- * A batch of lookups. Copies of what it needs, so that no store to an output makes the compiler
- * read it anew.
- */
+/* A batch of lookups. A copy: no store to an output makes the compiler read it anew. */
 typedef struct nacrei_finder {
     const nacrei_cpu_table *table;
-    const char *keys;
+    nacrei_elements elements;
     char *values;
     uint8_t *contained;
     uint8_t *outcomes;
     uint64_t missing_value;
     uint32_t has_missing_value;
-    uint64_t base;
-    const uint32_t *list;
 } nacrei_finder;
 
-/* Where the keys of a group are looked for. */
+/* A group of keys, and what came of them. */
 typedef struct nacrei_find_group {
-    uint64_t hash[NACREI_FIND_GROUP];
-    unsigned char *submap[NACREI_FIND_GROUP];
+    nacrei_group group;
+    uint64_t value[NACREI_GROUP];
+    uint8_t found[NACREI_GROUP];
+    uint32_t late_count;
+    uint8_t late[NACREI_GROUP]; /* who may be further on than its pair of buckets */
+    nacrei_cpu_submap late_submap[NACREI_GROUP];
 } nacrei_find_group;
 
-NACREI_KERNEL uint64_t nacrei_find_element(nacrei_finder finder, uint64_t position)
-{
-    return finder.base + (finder.list != NULL ? finder.list[position] : position);
-}
+/* A key that was sent past a pair of buckets. */
+typedef struct nacrei_find_waiting {
+    uint64_t element;
+    uint64_t stored;
+    uint64_t hash;
+    nacrei_cpu_submap submap;
+    uint32_t pair; /* the next to look at */
+    uint32_t pairs_past;
+} nacrei_find_waiting;
 
-NACREI_KERNEL uint64_t nacrei_find_stored(nacrei_finder finder, uint64_t element,
-                                          uint32_t key_bytes)
-{
-    return nacrei_key_store(nacrei_load(finder.keys + element * key_bytes, key_bytes), key_bytes);
-}
+typedef struct nacrei_find_queue {
+    uint32_t count;
+    nacrei_find_waiting keys[NACREI_FIND_WAITING + NACREI_GROUP];
+} nacrei_find_queue;
 
-/* What a missing key leaves in its place of values_out. */
-NACREI_KERNEL uint64_t nacrei_find_missing_value(nacrei_finder finder, uint64_t element,
-                                                 uint32_t operation, uint32_t value_bytes)
-{
-    if (operation == NACREI_CONTAINS || finder.has_missing_value) {
-        return finder.missing_value;
-    }
-    return nacrei_load(finder.values + element * value_bytes, value_bytes);
-}
-
+/*
+ * Tells the answer for a key. Where a missing key leaves its output alone the value goes astray,
+ * which is cheaper than not to store it.
+ */
 NACREI_KERNEL void nacrei_find_tell(nacrei_finder finder, uint64_t element, uint32_t found,
                                     uint64_t value, uint32_t operation, uint32_t value_bytes)
 {
     if (operation == NACREI_CONTAINS) {
         finder.contained[element] = (uint8_t)found;
     } else {
-        nacrei_store(finder.values + element * value_bytes, value, value_bytes);
+        uint64_t astray;
+        uintptr_t to = (uintptr_t)(finder.values + element * value_bytes);
+        uintptr_t told = -(uintptr_t)(found | finder.has_missing_value);
+        to = (to & told) | ((uintptr_t)&astray & ~told);
+        nacrei_store((void *)to, value, value_bytes);
     }
     if (finder.outcomes != NULL) {
         finder.outcomes[element] = (uint8_t)(NACRE_OUTCOME_MISSING -
@@ -101,184 +81,246 @@ NACREI_KERNEL void nacrei_find_tell(nacrei_finder finder, uint64_t element, uint
     }
 }
 
-/* A side key is answered at once. */
-static __attribute__((noinline)) uint32_t nacrei_find_side(const nacrei_cpu_map *map,
-                                                           const nacrei_finder *finder,
-                                                           uint64_t element, uint64_t side,
-                                                           uint32_t operation, uint32_t value_bytes)
+/* Compares one key with its pair of buckets. Returns whether it may be further on. */
+NACREI_KERNEL uint32_t nacrei_find_look(nacrei_find_group *at, uint32_t i, uint64_t missing_value,
+                                        uint32_t key_bytes, uint32_t value_bytes)
 {
-    uint32_t found = map->side_present[side];
-    uint64_t value = found ? map->side_values[side]
-                           : nacrei_find_missing_value(*finder, element, operation, value_bytes);
-    nacrei_find_tell(*finder, element, found, value, operation, value_bytes);
-    return found;
+    uint64_t stored = at->group.stored[i];
+    unsigned char *line = nacrei_pair_line((unsigned char *)(uintptr_t)at->group.home[i]);
+    nacrei_pair pair = nacrei_pair_read(line, stored, nacrei_signature_bit(at->group.hash[i]),
+                                        key_bytes, value_bytes);
+    if (value_bytes != 0) {
+        at->value[i] = nacrei_pair_value(line, pair.match, missing_value, key_bytes, value_bytes);
+    }
+    at->found[i] = pair.match != 0;
+    /* Side keys, which look like empty slots, are answered at the end. */
+    return (pair.match | pair.stops) == 0 && stored >= nacrei_empty_patterns(value_bytes);
 }
 
-/* Fetches what comes of the arrays: beside so many random accesses the hardware does not do it. */
-NACREI_KERNEL void nacrei_find_fetch(nacrei_finder finder, uint64_t position, uint32_t operation,
-                                     uint32_t key_bytes, uint32_t value_bytes)
+/* Fetches the home buckets of one group, and compares those of another, which are there by now. */
+NACREI_KERNEL void nacrei_find_first_look(nacrei_finder finder, const nacrei_group *next,
+                                          nacrei_find_group *at, uint32_t key_bytes,
+                                          uint32_t value_bytes)
 {
-    uint64_t ahead = finder.base + position + NACREI_FIND_AHEAD;
-    for (uint32_t line = 0; line < NACREI_FIND_GROUP * key_bytes; line += 64) {
-        __builtin_prefetch(finder.keys + ahead * key_bytes + line);
-    }
-    if (operation == NACREI_FIND) {
-        for (uint32_t line = 0; line < NACREI_FIND_GROUP * value_bytes; line += 64) {
-            __builtin_prefetch(finder.values + ahead * value_bytes + line, 1);
-        }
-    }
-}
-
-/* Prepares the keys at `count` positions. */
-NACREI_KERNEL void nacrei_find_prepare(nacrei_finder finder, nacrei_find_group *group,
-                                       uint64_t position, uint32_t count, uint32_t key_bytes)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t element = nacrei_find_element(finder, position + i);
-        uint64_t key = nacrei_load(finder.keys + element * key_bytes, key_bytes);
-        uint64_t hash = nacrei_hash(key, finder.table->seed);
-        unsigned char *submap = nacrei_cpu_submap_of(finder.table, hash);
-        __builtin_prefetch(nacrei_submap_bucket(submap, (uint32_t)hash & NACREI_CPU_BUCKET_MASK), 0,
-                           NACREI_FIND_HINT);
-        group->hash[i] = hash;
-        group->submap[i] = submap;
-    }
-}
-
-/*
- * Compares the keys of a group with their home buckets. Returns how many were found; those that
- * have to go on are appended to `waiting`.
- */
-NACREI_KERNEL uint64_t nacrei_find_first_look(const nacrei_cpu_map *map, nacrei_finder finder,
-                                              const nacrei_find_group *group, uint64_t position,
-                                              uint32_t count, nacrei_find_waiting *waiting,
-                                              uint32_t *waiting_count, uint32_t operation,
-                                              uint32_t key_bytes, uint32_t value_bytes)
-{
-    uint8_t late[NACREI_FIND_GROUP];
     uint32_t late_count = 0;
-    uint64_t done = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t element = nacrei_find_element(finder, position + i), hash = group->hash[i];
-        uint64_t stored = nacrei_find_stored(finder, element, key_bytes);
-        if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
-            done += nacrei_find_side(map, &finder, element, stored, operation, value_bytes);
-            continue;
-        }
-        const unsigned char *home =
-            nacrei_submap_bucket(group->submap[i], (uint32_t)hash & NACREI_CPU_BUCKET_MASK);
-        uint64_t value = nacrei_find_missing_value(finder, element, operation, value_bytes);
-        const unsigned char *neighbour =
-            nacrei_submap_bucket(group->submap[i], ((uint32_t)hash & NACREI_CPU_BUCKET_MASK) ^ 1u);
-        uint32_t found = nacrei_bucket_take(home, stored, &value, key_bytes, value_bytes) |
-                         nacrei_bucket_take(neighbour, stored, &value, key_bytes, value_bytes);
-        uint32_t signature = nacrei_bucket_signature(home, key_bytes, value_bytes);
-        nacrei_find_tell(finder, element, found, value, operation, value_bytes);
-        done += found;
-        late[late_count] = (uint8_t)i;
-        late_count += !found & ((signature & nacrei_signature_bit(hash)) != 0);
+    for (uint32_t i = 0; i < NACREI_GROUP; i++) {
+        nacrei_group_fetch_home(next, i);
+        at->late[late_count] = (uint8_t)i;
+        late_count += nacrei_find_look(at, i, finder.missing_value, key_bytes, value_bytes);
+    }
+    while (late_count > 0 && at->late[late_count - 1] >= at->group.count) {
+        late_count--;
     }
     for (uint32_t i = 0; i < late_count; i++) {
-        nacrei_find_waiting *entry = &waiting[(*waiting_count)++];
-        entry->element = nacrei_find_element(finder, position + late[i]);
-        entry->hash = group->hash[late[i]];
-        entry->submap = group->submap[late[i]];
-        entry->pair = ((uint32_t)entry->hash & NACREI_CPU_BUCKET_MASK) / 2;
-        entry->pairs_past = 0;
-        __builtin_prefetch(nacrei_submap_pair_signatures(entry->submap, 2 * entry->pair));
+        uint64_t hash = at->group.hash[at->late[i]];
+        at->late_submap[i] = nacrei_cpu_submap_of(finder.table, hash);
+        __builtin_prefetch(nacrei_submap_pair_signatures(at->late_submap[i],
+                                                         (uint32_t)hash & NACREI_CPU_BUCKET_MASK));
+    }
+    at->late_count = late_count;
+}
+
+/* Tells the answers of a group one by one. Returns how many keys were found. */
+NACREI_KERNEL uint64_t nacrei_find_answer_each(const nacrei_cpu_map *map, nacrei_finder finder,
+                                               const nacrei_find_group *at, uint32_t operation,
+                                               uint32_t value_bytes)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < at->group.count; i++) {
+        uint64_t element = nacrei_element(finder.elements, at->group.position + i);
+        uint64_t stored = at->group.stored[i], value = at->value[i];
+        uint32_t found = at->found[i];
+        if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
+            found = map->side_present[stored];
+            value = found ? map->side_values[stored] : finder.missing_value;
+        }
+        nacrei_find_tell(finder, element, found, value, operation, value_bytes);
+        done += found;
     }
     return done;
 }
 
+#if NACREI_AVX512
+
+/* Is a side key among a group's? */
+NACREI_KERNEL uint32_t nacrei_find_side(const nacrei_find_group *at, uint32_t value_bytes)
+{
+    __m512i patterns = _mm512_set1_epi64(nacrei_empty_patterns(value_bytes));
+    uint32_t side = 0;
+    for (uint32_t i = 0; i < NACREI_GROUP; i += 8) {
+        side |= _mm512_cmplt_epu64_mask(_mm512_loadu_si512(at->group.stored + i), patterns);
+    }
+    return side;
+}
+
+/* The same where a whole group of neighbouring elements has no side key. */
+NACREI_KERNEL uint64_t nacrei_find_answer(const nacrei_cpu_map *map, nacrei_finder finder,
+                                          const nacrei_find_group *at, uint32_t operation,
+                                          uint32_t value_bytes)
+{
+    if (finder.elements.list != NULL || at->group.count < NACREI_GROUP ||
+        nacrei_find_side(at, value_bytes)) {
+        return nacrei_find_answer_each(map, finder, at, operation, value_bytes);
+    }
+    uint64_t element = nacrei_element(finder.elements, at->group.position);
+    __m256i flags = _mm256_loadu_si256((const __m256i *)at->found);
+    uint32_t found = _mm256_test_epi8_mask(flags, flags);
+    uint32_t told = finder.has_missing_value ? UINT32_MAX : found;
+    if (operation == NACREI_CONTAINS) {
+        _mm256_storeu_si256((__m256i *)(finder.contained + element), flags);
+    } else if (told != 0) {
+        for (uint32_t i = 0; i < NACREI_GROUP; i += 8) {
+            char *to = finder.values + (element + i) * value_bytes;
+            __m512i values = _mm512_loadu_si512(at->value + i);
+            if (value_bytes == 8) {
+                _mm512_mask_storeu_epi64(to, (__mmask8)(told >> i), values);
+            } else {
+                _mm512_mask_cvtepi64_storeu_epi32(to, (__mmask8)(told >> i), values);
+            }
+        }
+    }
+    if (finder.outcomes != NULL) {
+        __m256i outcomes = _mm256_mask_blend_epi8(found, _mm256_set1_epi8(NACRE_OUTCOME_MISSING),
+                                                  _mm256_set1_epi8(NACRE_OUTCOME_FOUND));
+        _mm256_storeu_si256((__m256i *)(finder.outcomes + element), outcomes);
+    }
+    return (uint64_t)__builtin_popcount(found);
+}
+
+#else
+
+NACREI_KERNEL uint64_t nacrei_find_answer(const nacrei_cpu_map *map, nacrei_finder finder,
+                                          const nacrei_find_group *at, uint32_t operation,
+                                          uint32_t value_bytes)
+{
+    return nacrei_find_answer_each(map, finder, at, operation, value_bytes);
+}
+
+#endif
+
+NACREI_KERNEL void nacrei_find_fetch_pairs(const nacrei_find_queue *queue, uint32_t first)
+{
+    for (uint32_t i = first; i < queue->count; i++) {
+        const nacrei_find_waiting *key = &queue->keys[i];
+        __builtin_prefetch(nacrei_submap_bucket(key->submap, 2 * key->pair));
+        __builtin_prefetch(nacrei_submap_pair_signatures(key->submap, 2 * key->pair));
+    }
+}
+
+/* Queues those late keys of a group that went past their pair, at the next one. */
+NACREI_KERNEL void nacrei_find_second_look(nacrei_finder finder, const nacrei_find_group *at,
+                                           nacrei_find_queue *queue)
+{
+    uint32_t first = queue->count, count = first;
+    for (uint32_t i = 0; i < at->late_count; i++) {
+        uint32_t late = at->late[i];
+        uint64_t hash = at->group.hash[late];
+        nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
+        nacrei_find_waiting *key = &queue->keys[count];
+        key->element = nacrei_element(finder.elements, at->group.position + late);
+        key->stored = at->group.stored[late];
+        key->hash = hash;
+        key->submap = at->late_submap[i];
+        key->pair = ((probe.bucket + probe.step) & NACREI_CPU_BUCKET_MASK) / 2;
+        key->pairs_past = 1;
+        count +=
+            nacrei_pair_passed(*nacrei_submap_pair_signatures(key->submap, probe.bucket), hash);
+    }
+    queue->count = count;
+    nacrei_find_fetch_pairs(queue, first);
+}
+
 /* At the end of the path: from the submap to the stash, from there nowhere. */
 static __attribute__((noinline)) uint32_t nacrei_find_turn(const nacrei_cpu_table *table,
-                                                           nacrei_find_waiting *entry)
+                                                           nacrei_find_waiting *key)
 {
-    uint32_t goes_on = entry->submap != nacrei_cpu_stash(table);
-    entry->submap = nacrei_cpu_stash(table);
-    entry->pair = ((uint32_t)entry->hash & NACREI_CPU_BUCKET_MASK) / 2;
-    entry->pairs_past = 0;
+    nacrei_cpu_submap stash = nacrei_cpu_stash(table);
+    uint32_t goes_on = key->submap.buckets != stash.buckets;
+    key->submap = stash;
+    key->pair = ((uint32_t)key->hash & NACREI_CPU_BUCKET_MASK) / 2;
+    key->pairs_past = 0;
     return goes_on;
 }
 
 /* One step for each key that waits. Returns how many were found. */
-NACREI_KERNEL uint64_t nacrei_find_go_on(nacrei_finder finder, nacrei_find_waiting *waiting,
-                                         uint32_t *waiting_count, uint32_t operation,
-                                         uint32_t key_bytes, uint32_t value_bytes)
+NACREI_KERNEL uint64_t nacrei_find_go_on(nacrei_finder finder, nacrei_find_queue *queue,
+                                         uint32_t operation, uint32_t key_bytes,
+                                         uint32_t value_bytes)
 {
+    const uint32_t pairs = nacrei_probe_limit(NACREI_CPU_BUCKET_MASK) / 2;
     uint32_t left = 0;
     uint64_t done = 0;
-    for (uint32_t i = 0; i < *waiting_count; i++) {
-        nacrei_find_waiting entry = waiting[i];
-        const unsigned char *pair = nacrei_submap_bucket(entry.submap, 2 * entry.pair);
-        uint64_t stored = nacrei_find_stored(finder, entry.element, key_bytes);
-        uint64_t value = nacrei_find_missing_value(finder, entry.element, operation, value_bytes);
-        uint32_t found =
-            nacrei_bucket_take(pair, stored, &value, key_bytes, value_bytes) |
-            nacrei_bucket_take(pair + NACREI_BUCKET_BYTES, stored, &value, key_bytes, value_bytes);
-        nacrei_find_tell(finder, entry.element, found, value, operation, value_bytes);
+    for (uint32_t i = 0; i < queue->count; i++) {
+        nacrei_find_waiting key = queue->keys[i];
+        unsigned char *line = nacrei_submap_bucket(key.submap, 2 * key.pair);
+        nacrei_pair pair = nacrei_pair_read(line, key.stored, nacrei_signature_bit(key.hash),
+                                            key_bytes, value_bytes);
+        uint32_t found = pair.match != 0,
+                 passed = nacrei_pair_passed(
+                     *nacrei_submap_pair_signatures(key.submap, 2 * key.pair), key.hash);
+        uint64_t value =
+            nacrei_pair_value(line, pair.match, finder.missing_value, key_bytes, value_bytes);
+        nacrei_find_tell(finder, key.element, found, value, operation, value_bytes);
         done += found;
-        uint32_t both = nacrei_signature_bit(entry.hash) * 0x11u;
-        uint32_t goes_on =
-            !found &
-            ((*nacrei_submap_pair_signatures(entry.submap, 2 * entry.pair) & both) == both);
-        nacrei_probe probe = nacrei_probe_begin(entry.hash, NACREI_CPU_BUCKET_MASK);
-        entry.pair = (entry.pair + probe.step / 2) & (NACREI_CPU_BUCKET_MASK / 2);
-        entry.pairs_past++;
-        if (__builtin_expect(entry.pairs_past == nacrei_probe_limit(NACREI_CPU_BUCKET_MASK) / 2,
-                             0)) {
-            goes_on &= nacrei_find_turn(finder.table, &entry);
+        uint32_t step = nacrei_probe_begin(key.hash, NACREI_CPU_BUCKET_MASK).step;
+        key.pair = (key.pair + step / 2) & (NACREI_CPU_BUCKET_MASK / 2);
+        key.pairs_past++;
+        if (__builtin_expect(key.pairs_past == pairs, 0)) {
+            passed &= nacrei_find_turn(finder.table, &key);
         }
-        waiting[left] = entry;
-        left += goes_on;
+        queue->keys[left] = key;
+        left += ~found & passed;
     }
-    for (uint32_t i = 0; i < left; i++) {
-        const nacrei_find_waiting *entry = &waiting[i];
-        __builtin_prefetch(nacrei_submap_bucket(entry->submap, 2 * entry->pair));
-        __builtin_prefetch(nacrei_submap_pair_signatures(entry->submap, 2 * entry->pair));
-    }
-    *waiting_count = left;
+    queue->count = left;
+    nacrei_find_fetch_pairs(queue, 0);
     return done;
 }
 
 NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint64_t end,
                                        uint32_t operation, uint32_t key_bytes, uint32_t value_bytes)
 {
+    if (begin == end) {
+        return end;
+    }
     const nacrei_batch *batch = run->batch;
     const nacrei_finder finder = {
         .table = &run->map->table,
-        .keys = batch->keys,
+        .elements = {batch->keys, run->base, run->list},
         .values = batch->values_out,
         .contained = batch->contained,
         .outcomes = batch->options.outcomes,
         .missing_value = batch->missing_value,
         .has_missing_value = batch->options.missing_value != NULL,
-        .base = run->base,
-        .list = run->list,
     };
-    nacrei_find_group groups[2];
-    nacrei_find_waiting waiting[NACREI_FIND_WAITING + NACREI_FIND_GROUP];
-    uint32_t waiting_count = 0, now = 0, last_count = 0;
-    uint64_t done = 0;
-    for (uint64_t position = begin; position < end + NACREI_FIND_GROUP;
-         position += NACREI_FIND_GROUP) {
+    nacrei_find_group groups[3];
+    nacrei_find_group *next = &groups[0], *first = &groups[1], *second = &groups[2];
+    nacrei_find_queue queue;
+    uint64_t done = 0, told = 0;
+    queue.count = 0;
+    second->late_count = 0;
+    nacrei_group_prepare(&first->group, finder.table, finder.elements, begin, begin, 0, key_bytes);
+    for (uint64_t position = begin; position < end + 2 * NACREI_GROUP; position += NACREI_GROUP) {
         uint64_t left = position < end ? end - position : 0;
-        uint32_t count = left < NACREI_FIND_GROUP ? (uint32_t)left : NACREI_FIND_GROUP;
-        nacrei_find_fetch(finder, position, operation, key_bytes, value_bytes);
-        nacrei_find_prepare(finder, &groups[now], position, count, key_bytes);
-        while (waiting_count > NACREI_FIND_WAITING) {
-            done += nacrei_find_go_on(finder, waiting, &waiting_count, operation, key_bytes,
-                                      value_bytes);
+        nacrei_group_fetch(finder.elements.keys, finder.elements.base + position, key_bytes);
+        if (operation == NACREI_FIND && (finder.has_missing_value || done != told)) {
+            nacrei_group_fetch(finder.values, finder.elements.base + position, value_bytes);
         }
-        now ^= 1;
-        done += nacrei_find_first_look(run->map, finder, &groups[now], position - NACREI_FIND_GROUP,
-                                       last_count, waiting, &waiting_count, operation, key_bytes,
-                                       value_bytes);
-        last_count = count;
+        told = done;
+        nacrei_group_prepare(&next->group, finder.table, finder.elements, begin, position,
+                             left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
+        nacrei_find_second_look(finder, second, &queue);
+        while (queue.count > NACREI_FIND_WAITING) {
+            done += nacrei_find_go_on(finder, &queue, operation, key_bytes, value_bytes);
+        }
+        nacrei_find_first_look(finder, &next->group, first, key_bytes, value_bytes);
+        done += nacrei_find_answer(run->map, finder, first, operation, value_bytes);
+        nacrei_find_group *free = second;
+        second = first;
+        first = next;
+        next = free;
     }
-    while (waiting_count > 0) {
-        done +=
-            nacrei_find_go_on(finder, waiting, &waiting_count, operation, key_bytes, value_bytes);
+    while (queue.count > 0) {
+        done += nacrei_find_go_on(finder, &queue, operation, key_bytes, value_bytes);
     }
     run->done += done;
     return end;

@@ -6,12 +6,17 @@
 #ifndef NACRE_LIB_CPU_KERNEL_UPDATE_H
 #define NACRE_LIB_CPU_KERNEL_UPDATE_H
 
+#include "lib/cpu/group.h"
 #include "lib/cpu/kernels.h"
+#include "lib/cpu/pair.h"
 #include "lib/cpu/search.h"
 #include "nacre/core/reduction.h"
 
-/* Elements hashed and prefetched before they are done; 16 to 64 were measured to be alike. */
-#define NACREI_UPDATE_AHEAD 32u
+/*
+ * Groups on their way: one is hashed and fetched, one is looked at, of one what lies beyond the second
+ * pair is fetched, and one is done.
+ */
+#define NACREI_UPDATE_STAGES 4u
 
 NACREI_KERNEL int nacrei_cpu_inserts(uint32_t operation)
 {
@@ -57,10 +62,10 @@ NACREI_KERNEL uint64_t nacrei_cpu_own_value(const nacrei_batch *batch, uint64_t 
 }
 
 /* The key is there with value `old`. Tells the outcome and returns the value it has from now on. */
-NACREI_KERNEL uint64_t nacrei_cpu_present(nacrei_cpu_run *run, uint64_t element, uint64_t old,
-                                          uint32_t operation, uint32_t value_bytes)
+NACREI_KERNEL uint64_t nacrei_cpu_present(nacrei_cpu_run *run, const nacrei_batch *batch,
+                                          uint64_t element, uint64_t old, uint32_t operation,
+                                          uint32_t value_bytes)
 {
-    const nacrei_batch *batch = run->batch;
     run->done++;
     switch (operation) {
     case NACREI_INSERT:
@@ -85,10 +90,10 @@ NACREI_KERNEL uint64_t nacrei_cpu_present(nacrei_cpu_run *run, uint64_t element,
 }
 
 /* The key is new and goes in. Tells the outcome and returns its value. */
-NACREI_KERNEL uint64_t nacrei_cpu_inserted(nacrei_cpu_run *run, uint64_t element,
-                                           uint32_t operation, uint32_t value_bytes)
+NACREI_KERNEL uint64_t nacrei_cpu_inserted(nacrei_cpu_run *run, const nacrei_batch *batch,
+                                           uint64_t element, uint32_t operation,
+                                           uint32_t value_bytes)
 {
-    const nacrei_batch *batch = run->batch;
     uint64_t value = nacrei_cpu_own_value(batch, element, value_bytes);
     if (operation == NACREI_FIND_OR_INSERT) {
         nacrei_store((char *)batch->values_out + element * value_bytes, value, value_bytes);
@@ -98,6 +103,22 @@ NACREI_KERNEL uint64_t nacrei_cpu_inserted(nacrei_cpu_run *run, uint64_t element
     run->inserted++;
     run->room--;
     return value;
+}
+
+/* The key is in `slot`, which belongs to `submap`. */
+NACREI_KERNEL void nacrei_cpu_update_slot(nacrei_cpu_run *run, const nacrei_batch *batch,
+                                          uint64_t element, nacrei_cpu_submap submap,
+                                          unsigned char *slot, uint32_t operation,
+                                          uint32_t key_bytes, uint32_t value_bytes)
+{
+    uint64_t old = nacrei_slot_value(slot, key_bytes, value_bytes);
+    uint64_t value = nacrei_cpu_present(run, batch, element, old, operation, value_bytes);
+    if (operation == NACREI_ERASE) {
+        uint32_t bucket = (uint32_t)(slot - submap.buckets) / NACREI_BUCKET_BYTES;
+        nacrei_slot_empty(slot, nacrei_submap_signature(submap, bucket), key_bytes, value_bytes);
+    } else if (operation != NACREI_INSERT && operation != NACREI_FIND_OR_INSERT) {
+        nacrei_slot_set_value(slot, value, key_bytes, value_bytes);
+    }
 }
 
 /* The key found no room. 1: that was told; 0: the run stops before it. */
@@ -124,51 +145,35 @@ static __attribute__((noinline)) int nacrei_cpu_side(nacrei_cpu_run *run, uint64
 {
     nacrei_cpu_map *map = run->map;
     if (map->side_present[side]) {
-        map->side_values[side] =
-            nacrei_cpu_present(run, element, map->side_values[side], operation, value_bytes);
+        map->side_values[side] = nacrei_cpu_present(run, run->batch, element,
+                                                    map->side_values[side], operation, value_bytes);
         map->side_present[side] = operation != NACREI_ERASE;
-        return 1;
-    }
-    if (!nacrei_cpu_inserts(operation)) {
+    } else if (!nacrei_cpu_inserts(operation)) {
         nacrei_cpu_tell(run->batch, element, NACRE_OUTCOME_MISSING);
-        return 1;
-    }
-    if (!nacrei_cpu_has_room(run)) {
+    } else if (!nacrei_cpu_has_room(run)) {
         return nacrei_cpu_full(run, element, run->refuse_room, value_bytes);
+    } else {
+        map->side_values[side] =
+            nacrei_cpu_inserted(run, run->batch, element, operation, value_bytes);
+        map->side_present[side] = 1;
     }
-    map->side_values[side] = nacrei_cpu_inserted(run, element, operation, value_bytes);
-    map->side_present[side] = 1;
     return 1;
 }
 
-/* The key is in `slot`. */
-NACREI_KERNEL void nacrei_cpu_update_slot(nacrei_cpu_run *run, uint64_t element,
-                                          unsigned char *submap, unsigned char *slot,
-                                          uint32_t operation, uint32_t key_bytes,
-                                          uint32_t value_bytes)
-{
-    uint64_t old = nacrei_slot_value(slot, key_bytes, value_bytes);
-    uint64_t value = nacrei_cpu_present(run, element, old, operation, value_bytes);
-    if (operation == NACREI_ERASE) {
-        uint32_t bucket = (uint32_t)(slot - submap) / NACREI_BUCKET_BYTES;
-        nacrei_slot_empty(slot, nacrei_submap_signature(submap, bucket), key_bytes, value_bytes);
-    } else if (operation != NACREI_INSERT && operation != NACREI_FIND_OR_INSERT) {
-        nacrei_slot_set_value(slot, value, key_bytes, value_bytes);
-    }
-}
-
-/* One element by the whole walk. 0: the run stops before it. */
-NACREI_KERNEL int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element, uint64_t stored,
-                                        uint64_t hash, unsigned char *submap, uint32_t operation,
-                                        uint32_t key_bytes, uint32_t value_bytes)
+/* A key that is not settled by its pair of buckets: the whole walk. 0: the run stops before it. */
+static __attribute__((noinline)) int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element,
+                                                           uint64_t stored, uint64_t hash,
+                                                           uint32_t operation, uint32_t key_bytes,
+                                                           uint32_t value_bytes)
 {
     nacrei_cpu_map *map = run->map;
     int done = 1;
-    nacrei_cpu_walk walk = nacrei_cpu_walk_begin(&map->table, submap, hash, run->stash_lock);
+    nacrei_cpu_walk walk = nacrei_cpu_walk_begin(&map->table, hash, run->stash_lock);
     unsigned char *slot = nacrei_cpu_walk_find(&walk, stored, key_bytes, value_bytes);
     if (slot != NULL) {
-        nacrei_cpu_update_slot(run, element, walk.submap, slot, operation, key_bytes, value_bytes);
-        if (operation == NACREI_ERASE && walk.submap == walk.stash) {
+        nacrei_cpu_update_slot(run, run->batch, element, walk.submap, slot, operation, key_bytes,
+                               value_bytes);
+        if (operation == NACREI_ERASE && walk.submap.buckets == walk.stash.buckets) {
             map->stash_keys--;
         }
     } else if (!nacrei_cpu_inserts(operation)) {
@@ -179,7 +184,7 @@ NACREI_KERNEL int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element, u
         run->stopped_for_place = !run->refuse_place;
         done = nacrei_cpu_full(run, element, run->refuse_place, value_bytes);
     } else {
-        uint64_t value = nacrei_cpu_inserted(run, element, operation, value_bytes);
+        uint64_t value = nacrei_cpu_inserted(run, run->batch, element, operation, value_bytes);
         nacrei_slot_set(slot, stored, value, key_bytes, value_bytes);
         if (nacrei_cpu_in_stash(&map->table, slot)) {
             map->stash_keys++;
@@ -189,134 +194,192 @@ NACREI_KERNEL int nacrei_cpu_update_far(nacrei_cpu_run *run, uint64_t element, u
     return done;
 }
 
-/* A new key into an empty slot of its own submap, for which there is room. */
-NACREI_KERNEL void nacrei_cpu_update_hole(nacrei_cpu_run *run, uint64_t element, uint64_t stored,
-                                          unsigned char *hole, uint32_t operation,
-                                          uint32_t key_bytes, uint32_t value_bytes)
+/*
+ * Where a new key goes if its pair of buckets settles that: home if it has a hole, else the neighbour, and in
+ * either case only if no key of its class went past. NULL: it takes the whole walk.
+ */
+NACREI_KERNEL unsigned char *nacrei_cpu_near_hole(unsigned char *home, nacrei_pair pair,
+                                                  uint32_t key_bytes, uint32_t value_bytes,
+                                                  uint32_t *home_full)
 {
-    uint64_t value = nacrei_cpu_inserted(run, element, operation, value_bytes);
-    nacrei_slot_set(hole, stored, value, key_bytes, value_bytes);
+    uint32_t own = nacrei_pair_own(home, key_bytes, value_bytes);
+    *home_full = (pair.holes & own) == 0;
+    uint32_t stops = pair.stops & (*home_full ? UINT32_MAX : own);
+    return stops == 0 ? NULL
+                      : nacrei_pair_slot(nacrei_pair_line(home), stops, key_bytes, value_bytes);
 }
 
 /*
- * One element by the pair of buckets that it calls home, as most go: the key is there, or it is new
- * and its first hole is there. Everything else by the whole walk. 0: the run stops before it.
+ * One key of a group, where that needs nothing but its pair of buckets. 0: it needs more, and nothing was
+ * done.
  */
-NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, uint64_t element, uint64_t stored,
-                                         uint64_t hash, unsigned char *submap, uint32_t operation,
-                                         uint32_t key_bytes, uint32_t value_bytes)
-{
-    const uint32_t bucket = (uint32_t)hash & NACREI_CPU_BUCKET_MASK;
-    const uint32_t bit = nacrei_signature_bit(hash);
-    const int may_insert = nacrei_cpu_inserts(operation) && run->room != 0;
-    unsigned char *home = nacrei_submap_bucket(submap, bucket);
-    unsigned char *slot = nacrei_bucket_match(home, stored, key_bytes, value_bytes);
-    if (slot != NULL) {
-        nacrei_cpu_update_slot(run, element, submap, slot, operation, key_bytes, value_bytes);
-        return 1;
-    }
-    unsigned char *hole = nacrei_bucket_hole(home, key_bytes, value_bytes);
-    if (hole != NULL) {
-        if (may_insert && (nacrei_hole_signature(hole, key_bytes, value_bytes) & bit) == 0) {
-            nacrei_cpu_update_hole(run, element, stored, hole, operation, key_bytes, value_bytes);
-            return 1;
-        }
-    } else if (may_insert) {
-        unsigned char *next = nacrei_submap_bucket(submap, bucket ^ 1u);
-        slot = nacrei_bucket_match(next, stored, key_bytes, value_bytes);
-        if (slot != NULL) {
-            nacrei_cpu_update_slot(run, element, submap, slot, operation, key_bytes, value_bytes);
-            return 1;
-        }
-        hole = nacrei_bucket_hole(next, key_bytes, value_bytes);
-        if (hole != NULL && (nacrei_hole_signature(hole, key_bytes, value_bytes) & bit) == 0) {
-            nacrei_submap_pass(submap, bucket, bit);
-            nacrei_cpu_update_hole(run, element, stored, hole, operation, key_bytes, value_bytes);
-            return 1;
-        }
-    }
-    return nacrei_cpu_update_far(run, element, stored, hash, submap, operation, key_bytes,
-                                 value_bytes);
-}
-
-/* An element on its way: hashed, and its buckets asked for. */
-typedef struct nacrei_cpu_ahead {
-    uint64_t element;
-    uint64_t stored;
-    uint64_t hash;
-    unsigned char *submap; /* NULL: a side key */
-} nacrei_cpu_ahead;
-
-NACREI_KERNEL nacrei_cpu_ahead nacrei_cpu_look_ahead(const nacrei_cpu_run *run, uint64_t position,
-                                                     uint32_t key_bytes, uint32_t value_bytes)
-{
-    const nacrei_cpu_table *table = &run->map->table;
-    nacrei_cpu_ahead ahead;
-    ahead.element = nacrei_run_element(run, position);
-    const uint64_t key =
-        nacrei_load((const char *)run->batch->keys + ahead.element * key_bytes, key_bytes);
-    ahead.stored = nacrei_key_store(key, key_bytes);
-    ahead.hash = nacrei_hash(key, table->seed);
-    ahead.submap = NULL;
-    if (ahead.stored >= nacrei_empty_patterns(value_bytes)) {
-        ahead.submap = nacrei_cpu_submap_of(table, ahead.hash);
-        const uint32_t bucket = (uint32_t)ahead.hash & NACREI_CPU_BUCKET_MASK;
-        __builtin_prefetch(nacrei_submap_bucket(ahead.submap, bucket), 1);
-        __builtin_prefetch(nacrei_submap_pair_signatures(ahead.submap, bucket), 1);
-    }
-    return ahead;
-}
-
-/* Halfway: the pair has come, and where it is full the next one of the path is asked for. */
-NACREI_KERNEL void nacrei_cpu_look_further(const nacrei_cpu_ahead *ahead, uint32_t key_bytes,
-                                           uint32_t value_bytes)
-{
-    if (ahead->submap == NULL) {
-        return;
-    }
-    const uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
-    nacrei_probe probe = nacrei_probe_begin(ahead->hash, NACREI_CPU_BUCKET_MASK);
-    const unsigned char *pair = nacrei_submap_bucket(ahead->submap, probe.bucket & ~1u);
-    uint32_t full = 1; /* computed, not branched on: nobody can predict it */
-    for (uint32_t at = 0; at < 2 * NACREI_BUCKET_BYTES; at += slot_bytes) {
-        full &= nacrei_slot_key(pair + at, key_bytes, value_bytes) >=
-                nacrei_empty_patterns(value_bytes);
-    }
-    nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
-    nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
-    const unsigned char *next = nacrei_submap_bucket(ahead->submap, probe.bucket);
-    __builtin_prefetch(full ? next : pair, 1);
-}
-
-/*
- * Elements in order, each looked at NACREI_UPDATE_AHEAD elements before it is done, and again
- * halfway: by then its buckets have come from memory. The table does not grow inside of a run, so
- * that addresses hold.
- */
-NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *run, uint64_t begin, uint64_t end,
+NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batch *batch,
+                                         const nacrei_group *group, uint32_t i, uint64_t element,
                                          uint32_t operation, uint32_t key_bytes,
                                          uint32_t value_bytes)
 {
-    nacrei_cpu_ahead ahead[NACREI_UPDATE_AHEAD];
-    uint64_t asked = begin, further = begin;
-    for (uint64_t position = begin; position < end; position++) {
-        for (; asked < end && asked < position + NACREI_UPDATE_AHEAD; asked++) {
-            ahead[asked % NACREI_UPDATE_AHEAD] =
-                nacrei_cpu_look_ahead(run, asked, key_bytes, value_bytes);
+    const nacrei_cpu_table *table = &run->map->table;
+    uint64_t stored = group->stored[i], hash = group->hash[i];
+    uint32_t bit = nacrei_signature_bit(hash), home_full;
+    unsigned char *home = (unsigned char *)(uintptr_t)group->home[i];
+    unsigned char *line = nacrei_pair_line(home);
+    nacrei_pair pair = nacrei_pair_read(line, stored, bit, key_bytes, value_bytes);
+    if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
+        return 0;
+    }
+    if (pair.match != 0) {
+        nacrei_cpu_update_slot(run, batch, element, nacrei_cpu_submap_of(table, hash),
+                               nacrei_pair_slot(line, pair.match, key_bytes, value_bytes),
+                               operation, key_bytes, value_bytes);
+        return 1;
+    }
+    if (!nacrei_cpu_inserts(operation)) {
+        if (pair.stops != 0) {
+            nacrei_cpu_tell(batch, element, NACRE_OUTCOME_MISSING);
         }
-        for (; further < asked && further < position + NACREI_UPDATE_AHEAD / 2; further++) {
-            nacrei_cpu_look_further(&ahead[further % NACREI_UPDATE_AHEAD], key_bytes, value_bytes);
+        return pair.stops != 0;
+    }
+    unsigned char *hole = nacrei_cpu_near_hole(home, pair, key_bytes, value_bytes, &home_full);
+    if (hole == NULL || run->room == 0) {
+        return 0;
+    }
+    if (home_full) {
+        nacrei_submap_pass(nacrei_cpu_submap_of(table, hash),
+                           (uint32_t)hash & NACREI_CPU_BUCKET_MASK, bit);
+    }
+    uint64_t value = nacrei_cpu_inserted(run, batch, element, operation, value_bytes);
+    nacrei_slot_set(hole, stored, value, key_bytes, value_bytes);
+    return 1;
+}
+
+/* One key of a group that needs more. 0: the run stops before it. */
+NACREI_KERNEL int nacrei_cpu_update_else(nacrei_cpu_run *run, const nacrei_group *group, uint32_t i,
+                                         uint64_t element, uint32_t operation, uint32_t key_bytes,
+                                         uint32_t value_bytes)
+{
+    uint64_t stored = group->stored[i];
+    if (stored < nacrei_empty_patterns(value_bytes)) {
+        return nacrei_cpu_side(run, element, (uint32_t)stored, operation, value_bytes);
+    }
+    return nacrei_cpu_update_far(run, element, stored, group->hash[i], operation, key_bytes,
+                                 value_bytes);
+}
+
+/* A group of keys on its way, and those of it that are not settled by their pair of buckets. */
+typedef struct nacrei_update_group {
+    nacrei_group group;
+    uint32_t far_count;
+    uint8_t far[NACREI_GROUP];
+    uint16_t far_bucket[NACREI_GROUP]; /* the first bucket of the pair that is fetched */
+} nacrei_update_group;
+
+/* Fetches the next pair of a key's path, and the signatures that tell whether it goes there. */
+NACREI_KERNEL void nacrei_cpu_update_fetch_far(const nacrei_cpu_table *table,
+                                               nacrei_update_group *at, uint32_t i, uint64_t hash,
+                                               uint32_t bucket)
+{
+    nacrei_cpu_submap submap = nacrei_cpu_submap_of(table, hash);
+    uint32_t step = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK).step;
+    uint32_t next = ((bucket ^ 1u) + step) & NACREI_CPU_BUCKET_MASK;
+    __builtin_prefetch(nacrei_submap_pair_signatures(submap, bucket), 1);
+    __builtin_prefetch(nacrei_submap_bucket(submap, next), 1);
+    at->far_bucket[i] = (uint16_t)next;
+}
+
+/* Fetches the home buckets of one group, and looks at those of another, which are there by now. */
+NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table, const nacrei_group *next,
+                                           nacrei_update_group *at, uint32_t key_bytes,
+                                           uint32_t value_bytes)
+{
+    uint32_t far_count = 0;
+    for (uint32_t i = 0; i < NACREI_GROUP; i++) {
+        nacrei_group_fetch_home(next, i);
+        unsigned char *line = nacrei_pair_line((unsigned char *)(uintptr_t)at->group.home[i]);
+        nacrei_pair pair =
+            nacrei_pair_read(line, at->group.stored[i], nacrei_signature_bit(at->group.hash[i]),
+                             key_bytes, value_bytes);
+        at->far[far_count] = (uint8_t)i;
+        far_count += (pair.match | pair.stops) == 0;
+    }
+    for (uint32_t i = 0; i < far_count; i++) {
+        uint64_t hash = at->group.hash[at->far[i]];
+        nacrei_cpu_update_fetch_far(table, at, i, hash, (uint32_t)hash & NACREI_CPU_BUCKET_MASK);
+    }
+    at->far_count = far_count;
+}
+
+/* Looks at the pairs fetched last for the far keys of a group, and fetches the next where need be. */
+NACREI_KERNEL void nacrei_cpu_update_fetch_on(const nacrei_cpu_table *table,
+                                              nacrei_update_group *at, uint32_t key_bytes,
+                                              uint32_t value_bytes)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < at->far_count; i++) {
+        uint32_t far = at->far[i];
+        uint64_t hash = at->group.hash[far];
+        unsigned char *line = nacrei_pair_line(
+            nacrei_submap_bucket(nacrei_cpu_submap_of(table, hash), at->far_bucket[i]));
+        nacrei_pair pair = nacrei_pair_read(line, at->group.stored[far], nacrei_signature_bit(hash),
+                                            key_bytes, value_bytes);
+        at->far[left] = (uint8_t)far;
+        at->far_bucket[left] = at->far_bucket[i];
+        left += (pair.match | pair.stops) == 0;
+    }
+    at->far_count = left;
+    for (uint32_t i = 0; i < left; i++) {
+        nacrei_cpu_update_fetch_far(table, at, i, at->group.hash[at->far[i]], at->far_bucket[i]);
+    }
+}
+
+NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t begin, uint64_t end,
+                                         uint32_t operation, uint32_t key_bytes,
+                                         uint32_t value_bytes)
+{
+    if (begin == end) {
+        return end;
+    }
+    /* Copies whose address stays here, so that no store makes the compiler read them anew. */
+    nacrei_cpu_run run = *caller_run;
+    const nacrei_batch batch = *run.batch;
+    const nacrei_cpu_table *table = &run.map->table;
+    const nacrei_elements elements = {batch.keys, run.base, run.list};
+    nacrei_update_group groups[NACREI_UPDATE_STAGES];
+    for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
+        nacrei_group_prepare(&groups[i].group, table, elements, begin, begin, 0, key_bytes);
+        groups[i].far_count = 0;
+    }
+    uint64_t ahead = (NACREI_UPDATE_STAGES - 1) * NACREI_GROUP;
+    uint32_t turn = 0;
+    for (uint64_t position = begin; position < end + ahead; position += NACREI_GROUP, turn++) {
+        uint64_t left = position < end ? end - position : 0;
+        nacrei_update_group *stage[NACREI_UPDATE_STAGES];
+        for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
+            stage[i] = &groups[(turn - i) % NACREI_UPDATE_STAGES];
         }
-        const nacrei_cpu_ahead now = ahead[position % NACREI_UPDATE_AHEAD];
-        const int done =
-            now.submap == NULL
-                ? nacrei_cpu_side(run, now.element, (uint32_t)now.stored, operation, value_bytes)
-                : nacrei_cpu_update_near(run, now.element, now.stored, now.hash, now.submap,
-                                         operation, key_bytes, value_bytes);
-        if (!done) {
-            return position;
+        nacrei_group_fetch(batch.keys, run.base + position, key_bytes);
+        if (batch.values != NULL) {
+            nacrei_group_fetch(batch.values, run.base + position, value_bytes);
+        }
+        nacrei_group_prepare(&stage[0]->group, table, elements, begin, position,
+                             left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
+        nacrei_cpu_update_fetch_on(table, stage[2], key_bytes, value_bytes);
+        nacrei_cpu_update_fetch(table, &stage[0]->group, stage[1], key_bytes, value_bytes);
+        const nacrei_group *now = &stage[3]->group;
+        for (uint32_t i = 0; i < now->count; i++) {
+            uint64_t element = nacrei_element(elements, now->position + i);
+            if (nacrei_cpu_update_near(&run, &batch, now, i, element, operation, key_bytes,
+                                       value_bytes)) {
+                continue;
+            }
+            *caller_run = run;
+            if (!nacrei_cpu_update_else(caller_run, now, i, element, operation, key_bytes,
+                                        value_bytes)) {
+                return now->position + i;
+            }
+            run = *caller_run;
         }
     }
+    *caller_run = run;
     return end;
 }
 

@@ -17,18 +17,14 @@ typedef struct nacrei_cpu_run {
     uint64_t base;
     const uint32_t *list;
 
-    /*
-     * New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL:
-     * that is all.
-     */
+    /* New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL:
+     * that is all. */
     uint64_t room;
     uint64_t *more_room;
     pthread_mutex_t *stash_lock; /* NULL: no other thread changes the map */
 
-    /*
-     * A new key without room, or without a place on its path: 1: report FULL and go on; 0: stop
-     * there.
-     */
+    /* A new key without room, or without a place on its path: 1: report FULL and go on; 0: stop
+     * there. */
     uint32_t refuse_room;
     uint32_t refuse_place;
     uint32_t stopped_for_place;
@@ -45,6 +41,13 @@ static inline uint64_t nacrei_run_element(const nacrei_cpu_run *run, uint64_t po
     return run->base + (run->list != NULL ? run->list[position] : position);
 }
 
+/* A submap to be rebuilt. */
+typedef struct nacrei_cpu_rebuild {
+    nacrei_cpu_submap to[2]; /* its own place, and that of its second half */
+    uint32_t split_bit;      /* of the hash: tells the half */
+    uint32_t halves;         /* 0: the submap stays one, to[1] does not matter; 1: it is split */
+} nacrei_cpu_rebuild;
+
 /* Does positions begin .. end - 1; returns the position where it stopped, or end. */
 typedef uint64_t nacrei_cpu_kernel(nacrei_cpu_run *run, uint64_t begin, uint64_t end);
 
@@ -53,20 +56,29 @@ typedef struct nacrei_cpu_kernels {
     uint32_t value_bytes;
     nacrei_cpu_kernel *run[NACREI_OPERATIONS];
 
-    /* Writes the low bits of the submap's number, as far as `mask` shows them, of each element. */
-    void (*numbers)(const nacrei_cpu_run *run, uint64_t first, uint64_t count, uint32_t mask,
-                    uint16_t *numbers);
+    /* Writes hash >> shift & mask of each element from `first` on. */
+    void (*parts)(const nacrei_cpu_map *map, const nacrei_batch *batch, uint64_t first,
+                  uint64_t count, uint32_t shift, uint32_t mask, uint16_t *parts);
+
+    /*
+     * Writes to `found` the keys of `count` elements from `first` on whose hash is 0 at bits
+     * part_mask << 40, and returns their number.
+     */
+    uint32_t (*sample)(const nacrei_cpu_map *map, const nacrei_batch *batch, uint64_t first,
+                       uint32_t count, uint64_t part_mask, uint64_t *found);
 
     /* rebuild.h */
-    int (*rebuild)(nacrei_cpu_scratch *scratch, unsigned char *const images[2], uint32_t split_bit,
-                   uint64_t seed);
+    void (*rebuild)(nacrei_cpu_scratch *scratch, const nacrei_cpu_rebuild *rebuild, uint64_t seed);
 
     /* Copies the keys and values of one submap; returns how many, at most `capacity`. */
-    uint64_t (*copy_out)(const unsigned char *submap, void *keys_out, void *values_out,
+    uint64_t (*copy_out)(const unsigned char *buckets, void *keys_out, void *values_out,
                          uint64_t capacity);
 } nacrei_cpu_kernels;
 
-/* NULL: this build lacks the widths. */
+/* The best for this processor. NULL: this build lacks the widths. */
 const nacrei_cpu_kernels *nacrei_cpu_kernels_for(uint32_t key_bytes, uint32_t value_bytes);
+
+/* kernels_avx512.c. NULL also where the processor or the compiler lacks it. */
+const nacrei_cpu_kernels *nacrei_cpu_kernels_avx512_for(uint32_t key_bytes, uint32_t value_bytes);
 
 #endif

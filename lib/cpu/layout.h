@@ -18,6 +18,11 @@
 #include "nacre/core/signature.h"
 #include "nacre/core/slot.h"
 
+/* 1 where the kernels are compiled for AVX-512 (kernels_avx512.c). */
+#ifndef NACREI_AVX512
+#define NACREI_AVX512 0
+#endif
+
 /* Not a hint: a kernel is fast because the widths in it are constants. */
 #define NACREI_KERNEL static inline __attribute__((always_inline))
 
@@ -108,104 +113,53 @@ NACREI_KERNEL void nacrei_slot_empty(unsigned char *slot, uint32_t signature, ui
     }
 }
 
-/*
- * The slot of a bucket that holds a key; NULL: none does. Which slot it is nobody can predict, so
- * that is computed and not branched on.
- */
+/* The slot of a bucket that holds a key; NULL: none does. */
 NACREI_KERNEL unsigned char *nacrei_bucket_match(unsigned char *bucket, uint64_t stored,
                                                  uint32_t key_bytes, uint32_t value_bytes)
 {
-    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), matches = 0;
-    for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        uint32_t equal = nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored;
-        matches |= equal << at / slot_bytes;
-    }
-    if (matches == 0) {
-        return NULL;
-    }
-    return bucket + (uint32_t)__builtin_ctz(matches) * slot_bytes;
-}
-
-/*
- * Puts the value of a key into *value where this bucket has it, and tells whether. Without a
- * branch, for where nobody can predict the answer.
- */
-NACREI_KERNEL uint32_t nacrei_bucket_take(const unsigned char *bucket, uint64_t stored,
-                                          uint64_t *value, uint32_t key_bytes, uint32_t value_bytes)
-{
-    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), found = 0;
-    for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        uint64_t here = nacrei_slot_value(bucket + at, key_bytes, value_bytes);
-        uint64_t equal = nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored;
-        *value ^= (*value ^ here) & -equal;
-        found |= (uint32_t)equal;
-    }
-    return found;
-}
-
-/*
- * The signature of a bucket as a hole in it tells; a full one tells nothing, which is: go on, all.
- */
-NACREI_KERNEL uint32_t nacrei_bucket_signature(const unsigned char *bucket, uint32_t key_bytes,
-                                               uint32_t value_bytes)
-{
     uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
-    uint32_t signature = NACREI_SIGNATURE_MASK;
     for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        uint32_t here = (uint32_t)nacrei_hole_signature(bucket + at, key_bytes, value_bytes);
-        uint32_t empty = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
-                         nacrei_empty_patterns(value_bytes);
-        signature ^= (signature ^ here) & -empty;
+        if (nacrei_slot_key(bucket + at, key_bytes, value_bytes) == stored) {
+            return bucket + at;
+        }
     }
-    return signature;
+    return NULL;
 }
 
-/* The first empty slot of a bucket; NULL: it is full. Computed, as in nacrei_bucket_match. */
-NACREI_KERNEL unsigned char *nacrei_bucket_hole(unsigned char *bucket, uint32_t key_bytes,
-                                                uint32_t value_bytes)
+static inline unsigned char *nacrei_submap_bucket(nacrei_cpu_submap submap, uint32_t bucket)
 {
-    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes), holes = 0;
-    for (uint32_t at = 0; at < NACREI_BUCKET_BYTES; at += slot_bytes) {
-        uint32_t empty = nacrei_slot_key(bucket + at, key_bytes, value_bytes) <
-                         nacrei_empty_patterns(value_bytes);
-        holes |= empty << at / slot_bytes;
-    }
-    if (holes == 0) {
-        return NULL;
-    }
-    return bucket + (uint32_t)__builtin_ctz(holes) * slot_bytes;
+    return submap.buckets + (size_t)bucket * NACREI_BUCKET_BYTES;
 }
 
-static inline unsigned char *nacrei_submap_bucket(unsigned char *submap, uint32_t bucket)
+/* The signature of a bucket, from the array. */
+static inline uint32_t nacrei_submap_signature(nacrei_cpu_submap submap, uint32_t bucket)
 {
-    return submap + (size_t)bucket * NACREI_BUCKET_BYTES;
-}
-
-/* The signature of a bucket, from the array behind the buckets. */
-static inline uint32_t nacrei_submap_signature(const unsigned char *submap, uint32_t bucket)
-{
-    const unsigned char *word =
-        submap + NACREI_CPU_SIGNATURES_OFFSET + nacrei_signature_word(bucket) * 4u;
+    const unsigned char *word = submap.signatures + nacrei_signature_word(bucket) * 4u;
     return (uint32_t)nacrei_load(word, 4) >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
 }
 
 /* Tells later lookups that a key of this class went past a bucket, which is full. */
-static inline void nacrei_submap_pass(unsigned char *submap, uint32_t bucket, uint32_t bit)
+static inline void nacrei_submap_pass(nacrei_cpu_submap submap, uint32_t bucket, uint32_t bit)
 {
-    unsigned char *word =
-        submap + NACREI_CPU_SIGNATURES_OFFSET + nacrei_signature_word(bucket) * 4u;
+    unsigned char *word = submap.signatures + nacrei_signature_word(bucket) * 4u;
     nacrei_store(word, nacrei_load(word, 4) | bit << nacrei_signature_shift(bucket), 4);
 }
 
 /*
- * The signatures of the two buckets of a pair in one byte, where pair = bucket / 2: four bits for
- * the even bucket, four above them for the odd one. A key of class bit b is beyond the pair only if
- * b is set in both halves, whichever of the two comes first on its path.
+ * The signatures of a bucket and its neighbour, which share a byte. A key is beyond the pair only
+ * if its class is set in both, whichever of the two comes first on its path.
  */
-static inline const unsigned char *nacrei_submap_pair_signatures(const unsigned char *submap,
+static inline const unsigned char *nacrei_submap_pair_signatures(nacrei_cpu_submap submap,
                                                                  uint32_t bucket)
 {
-    return submap + NACREI_CPU_SIGNATURES_OFFSET + bucket / 2u;
+    return submap.signatures + bucket / 2u;
+}
+
+/* Does this byte send keys of the hash's class past the pair? */
+static inline uint32_t nacrei_pair_passed(unsigned char pair_signatures, uint64_t hash)
+{
+    uint32_t both = nacrei_signature_bit(hash) * 0x11u;
+    return (pair_signatures & both) == both;
 }
 
 #endif

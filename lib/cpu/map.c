@@ -166,23 +166,9 @@ static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *err
         nacrei_pool *pool = ((nacrei_cpu_device *)map->head.device)->pool;
         int taken = map->size >= NACREI_CPU_LARGE_BATCH && pool != NULL &&
                     nacrei_pool_take(pool) == NACREI_POOL_TAKEN;
-        int result; /* GROWN also when it came only a part of the way: why is told by the next try */
-        do {
-            result = nacrei_cpu_table_grow(map, submaps, taken ? pool : NULL);
-        } while (result == NACREI_GROWN && map->table.submap_count < submaps);
+        nacrei_cpu_table_grow(map, submaps, taken ? pool : NULL);
         if (taken) {
             nacrei_pool_give(pool);
-        }
-        if (result == NACREI_GROWTH_NO_MEMORY) {
-            return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
-                               "%s is %llu; memory to move the keys of the stash was refused", what,
-                               (unsigned long long)keys);
-        }
-        if (result != NACREI_GROWN) {
-            return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
-                               "%s is %llu; the keys present lie so badly that splitting found no "
-                               "place for one",
-                               what, (unsigned long long)keys);
         }
     }
     map->reserved_keys = keys;

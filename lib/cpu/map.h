@@ -10,34 +10,52 @@
 #include "lib/cpu/device.h"
 #include "nacre/core/table.h"
 
-/*
- * A submap is the same 64 KB as on CUDA, where it has to fit into shared memory; here it fits into
- * L2.
- */
-#define NACREI_CPU_BUCKETS           2048u
-#define NACREI_CPU_BUCKET_MASK       (NACREI_CPU_BUCKETS - 1u)
-#define NACREI_CPU_SIGNATURES_OFFSET (NACREI_CPU_BUCKETS * NACREI_BUCKET_BYTES)
-#define NACREI_CPU_SUBMAP_BYTES \
-    (NACREI_CPU_SIGNATURES_OFFSET + NACREI_CPU_BUCKETS / NACREI_SIGNATURES_PER_WORD * 4u)
-#define NACREI_CPU_SLOTS_MAX (NACREI_CPU_SIGNATURES_OFFSET / 4u)
+/* A submap has as many buckets as on CUDA, where it has to fit into shared memory; here it fits
+ * into L2. */
+#define NACREI_CPU_BUCKETS         2048u
+#define NACREI_CPU_BUCKET_MASK     (NACREI_CPU_BUCKETS - 1u)
+#define NACREI_CPU_IMAGE_BYTES     (NACREI_CPU_BUCKETS * NACREI_BUCKET_BYTES)
+#define NACREI_BUCKET_SHIFT        5 /* NACREI_BUCKET_BYTES and NACREI_CPU_IMAGE_BYTES */
+#define NACREI_CPU_IMAGE_SHIFT     16
+#define NACREI_CPU_SIGNATURE_BYTES (NACREI_CPU_BUCKETS / NACREI_SIGNATURES_PER_WORD * 4u)
+#define NACREI_CPU_SUBMAP_BYTES    (NACREI_CPU_IMAGE_BYTES + NACREI_CPU_SIGNATURE_BYTES)
+#define NACREI_CPU_SLOTS_MAX       (NACREI_CPU_IMAGE_BYTES / 4u)
 
 /* A batch of so many elements is worth waking threads for: about a millisecond of one of them. */
 #define NACREI_CPU_LARGE_BATCH 32768u
 
-/* Where the submaps lie. */
+/*
+ * A submap. Its signatures do not lie behind its buckets but beside those of other submaps, at the
+ * start of their segment: a lookup that needs one then finds it in memory so small that caches hold
+ * much of it, and, because only the end of a segment is not made of huge pages, without a miss of
+ * the address cache.
+ */
+typedef struct nacrei_cpu_submap {
+    unsigned char *buckets;
+    unsigned char *signatures;
+} nacrei_cpu_submap;
+
+/* Where buckets and signatures of submap 0 would lie if the segment reached back to it. */
+typedef struct nacrei_cpu_segment {
+    uintptr_t buckets;
+    uintptr_t signatures;
+} nacrei_cpu_segment;
+
+/* Where the submaps lie. Memory of submaps that are not there yet is zero. */
 typedef struct nacrei_cpu_table {
     uint64_t seed;
     uint64_t submap_count; /* the stash not included */
     uint64_t half;         /* nacrei_floor_power(submap_count) */
     uint32_t segment_count;
-    /* Where submap 0 would lie if the segment reached back to it: one addition finds a submap. */
-    uintptr_t origins[NACREI_SEGMENTS_MAX];
+    nacrei_cpu_segment segments[NACREI_SEGMENTS_MAX];
 } nacrei_cpu_table;
 
-/* What rebuilding one submap needs: its old image, and the slots of keys that found home full. */
+/* What rebuilding a submap needs. */
 typedef struct nacrei_cpu_scratch {
-    unsigned char saved[NACREI_CPU_SUBMAP_BYTES];
-    uint16_t guests[NACREI_CPU_SLOTS_MAX];
+    unsigned char saved[NACREI_CPU_IMAGE_BYTES]; /* the old image */
+    unsigned char astray[16];                    /* where what belongs nowhere is written */
+    uint8_t filled[2 * NACREI_CPU_BUCKETS];      /* slots taken in each bucket of the new images */
+    uint16_t guests[NACREI_CPU_SLOTS_MAX + 1];   /* slots of keys that found home full */
 } nacrei_cpu_scratch;
 
 /* What nacre_map_info_get and nacre_map_faults tell, without waiting for a batch. */
@@ -62,8 +80,7 @@ typedef struct nacrei_cpu_map {
     nacrei_cpu_table table;
     uint64_t size;          /* keys, those in the stash and in side slots included */
     uint64_t reserved_keys; /* the most that create and reserve were asked for */
-    uint64_t
-        refused_keys; /* DEFERRED: refused by earlier batches, and room for them not made yet */
+    uint64_t refused_keys;  /* DEFERRED: refused by batches for which room is still to be made */
     uint64_t growths;
     uint64_t memory_bytes;
     uint64_t memory_peak_bytes;
@@ -82,27 +99,31 @@ typedef struct nacrei_cpu_map {
 } nacrei_cpu_map;
 
 /* nacrei_segment_of(number).segment, found with one search for a bit: every lookup asks for it. */
-static inline uint32_t nacrei_cpu_segment(uint64_t number)
+static inline uint32_t nacrei_cpu_segment_of(uint64_t number)
 {
     uint32_t exponent = 61u - (uint32_t)__builtin_clzll(number + 4);
     return 4 * exponent + (uint32_t)((number + 4) >> exponent) - 4;
 }
 
-static inline unsigned char *nacrei_cpu_submap(const nacrei_cpu_table *table, uint64_t number)
+static inline nacrei_cpu_submap nacrei_cpu_submap_at(const nacrei_cpu_table *table, uint64_t number)
 {
-    uintptr_t origin = table->origins[nacrei_cpu_segment(number)];
-    return (unsigned char *)(origin + (uintptr_t)(number * NACREI_CPU_SUBMAP_BYTES));
+    const nacrei_cpu_segment *segment = &table->segments[nacrei_cpu_segment_of(number)];
+    nacrei_cpu_submap submap = {
+        (unsigned char *)(segment->buckets + (uintptr_t)(number * NACREI_CPU_IMAGE_BYTES)),
+        (unsigned char *)(segment->signatures + (uintptr_t)(number * NACREI_CPU_SIGNATURE_BYTES)),
+    };
+    return submap;
 }
 
 /* The submap of a hash. */
-static inline unsigned char *nacrei_cpu_submap_of(const nacrei_cpu_table *table, uint64_t hash)
+static inline nacrei_cpu_submap nacrei_cpu_submap_of(const nacrei_cpu_table *table, uint64_t hash)
 {
-    return nacrei_cpu_submap(table, nacrei_submap_of(hash, table->submap_count, table->half));
+    return nacrei_cpu_submap_at(table, nacrei_submap_of(hash, table->submap_count, table->half));
 }
 
-static inline unsigned char *nacrei_cpu_stash(const nacrei_cpu_table *table)
+static inline nacrei_cpu_submap nacrei_cpu_stash(const nacrei_cpu_table *table)
 {
-    return nacrei_cpu_submap(table, 0);
+    return nacrei_cpu_submap_at(table, 0);
 }
 
 static inline uint64_t nacrei_cpu_submap_slots(const nacre_map_config *config)
@@ -111,8 +132,7 @@ static inline uint64_t nacrei_cpu_submap_slots(const nacre_map_config *config)
            nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
 }
 
-/*
- * Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing.
+/* Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing.
  */
 void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults);
 

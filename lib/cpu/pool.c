@@ -31,10 +31,8 @@ struct nacrei_pool {
     uint64_t scratch_bytes[NACREI_POOL_SCRATCHES];
 };
 
-/*
- * Takes parts until none is left. Relaxed: the lock orders the job itself; this only deals out
- * numbers.
- */
+/* Takes parts until none is left. Relaxed: the lock orders the job itself; this only deals out
+ * numbers. */
 static void work(nacrei_pool *pool, nacrei_pool_task *task, void *context, uint32_t parts)
 {
     for (;;) {

@@ -32,8 +32,7 @@ enum { NACREI_POOL_TAKEN, NACREI_POOL_BUSY, NACREI_POOL_FORKED };
 int nacrei_pool_take(nacrei_pool *pool);
 void nacrei_pool_give(nacrei_pool *pool);
 
-/*
- * Runs parts 0 .. parts - 1 on all threads, the caller's included, and returns when all are done.
+/* Runs parts 0 .. parts - 1 on all threads, the caller's included, and returns when all are done.
  */
 void nacrei_pool_run(nacrei_pool *pool, nacrei_pool_task *task, void *context, uint32_t parts);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How many threads the process may use: a container with two CPUs on a machine with 128 gets two.
+/* How many threads the process may use: a container with two CPUs on a machine with 128 gets two.
  */
 #include <sched.h>
 #include <stdio.h>

@@ -3,8 +3,7 @@
 #include "lib/cpu/batch.h"
 #include "lib/cpu/table.h"
 
-/*
- * More room does not help keys that find no place at a load below this: they are made to collide.
+/* More room does not help keys that find no place at a load below this: they are made to collide.
  */
 #define GROWTH_LOAD_MIN 0.25
 
@@ -36,12 +35,9 @@ void nacrei_cpu_make_room(nacrei_cpu_job *job, uint32_t for_place)
         return;
     }
     uint64_t more = map->table.half / GROWTH_SHARE;
-    int result =
-        nacrei_cpu_table_grow(map, map->table.submap_count + (more > 0 ? more : 1), job->pool);
-    if (result != NACREI_GROWN) {
-        job->refuse_room = 1;
-        job->refuse_place = 1;
-        job->memory_refused |= result == NACREI_GROWTH_NO_MEMORY;
+    uint64_t wanted = map->table.submap_count + (more > 0 ? more : 1);
+    if (!nacrei_cpu_table_grow(map, wanted, job->pool)) {
+        job->refuse_room = job->refuse_place = job->memory_refused = 1;
     }
 }
 
@@ -53,12 +49,9 @@ void nacrei_cpu_grow_deferred(nacrei_cpu_job *job)
     uint64_t target = nacrei_table_submaps(map->size + map->refused_keys,
                                            nacrei_cpu_submap_slots(config), config->load_max);
     target = target < least ? least : target;
-    /*
-     * Refused elements may be one key many times: growth follows keys, so no more than the double.
+    /* Refused elements may be one key many times: growth follows keys, so no more than the double.
      */
     target = target > 2 * count ? 2 * count : target;
     map->refused_keys = 0;
-    if (nacrei_cpu_table_grow(map, target, job->pool) == NACREI_GROWTH_NO_MEMORY) {
-        job->memory_refused = 1;
-    }
+    job->memory_refused = !nacrei_cpu_table_grow(map, target, job->pool);
 }

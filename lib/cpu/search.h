@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk along a key's path: finding the key, and making a place for one that is not there. The
- * kernels look at the home bucket by themselves and come here for the rest.
+ * The walk along a key's path: finding the key, and making a place for one that is not there. It goes
+ * by pairs of buckets, the second of which costs nothing once the first has been read. The kernels look
+ * at the home pair by themselves and come here for the rest.
  */
 #ifndef NACRE_LIB_CPU_SEARCH_H
 #define NACRE_LIB_CPU_SEARCH_H
 
-#include "lib/cpu/layout.h"
+#include "lib/cpu/pair.h"
+
+/* Pairs of a path in one submap. */
+#define NACREI_CPU_PAIRS_MAX (nacrei_probe_limit(NACREI_CPU_BUCKET_MASK) / 2)
 
 typedef struct nacrei_cpu_walk {
-    unsigned char *stash;
-    unsigned char *submap; /* where the walk is now: the key's own, or the stash */
-    unsigned char *hole;   /* the first empty slot seen; NULL: none yet */
-    nacrei_probe probe;
+    nacrei_cpu_submap submap; /* where the walk is now: the key's own, or the stash */
+    nacrei_cpu_submap stash;
     uint64_t hash;
-    pthread_mutex_t *stash_lock; /* taken at the stash; NULL: nobody else is about */
+    uint32_t bucket; /* the first of the path in the pair where the walk is now */
+    uint32_t step;
+    uint32_t pairs_past;
     uint32_t locked;
+    unsigned char *hole; /* the first empty slot seen; NULL: none yet */
+    nacrei_cpu_submap hole_submap;
+    uint32_t hole_past; /* the full bucket before it in its pair; NACREI_CPU_BUCKETS: none */
+    pthread_mutex_t *stash_lock; /* taken at the stash; NULL: nobody else is about */
 } nacrei_cpu_walk;
 
-static inline nacrei_cpu_walk nacrei_cpu_walk_begin(const nacrei_cpu_table *table,
-                                                    unsigned char *submap, uint64_t hash,
+static inline void nacrei_cpu_walk_enter(nacrei_cpu_walk *walk, nacrei_cpu_submap submap)
+{
+    nacrei_probe probe = nacrei_probe_begin(walk->hash, NACREI_CPU_BUCKET_MASK);
+    walk->submap = submap;
+    walk->bucket = probe.bucket;
+    walk->step = probe.step;
+    walk->pairs_past = 0;
+}
+
+static inline nacrei_cpu_walk nacrei_cpu_walk_begin(const nacrei_cpu_table *table, uint64_t hash,
                                                     pthread_mutex_t *stash_lock)
 {
     nacrei_cpu_walk walk = {
         .stash = nacrei_cpu_stash(table),
-        .submap = submap,
-        .probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK),
         .hash = hash,
         .stash_lock = stash_lock,
     };
+    nacrei_cpu_walk_enter(&walk, nacrei_cpu_submap_of(table, hash));
     return walk;
 }
 
@@ -40,23 +55,43 @@ static inline void nacrei_cpu_walk_end(nacrei_cpu_walk *walk)
     }
 }
 
-/* On to the next bucket, from the last one of the submap to the stash. 0: the path has ended. */
+/* Is the walk beyond the last bucket of its path? */
+static inline int nacrei_cpu_walk_over(const nacrei_cpu_walk *walk)
+{
+    return walk->pairs_past == NACREI_CPU_PAIRS_MAX;
+}
+
+/* On to the next pair, from the last one of the submap to the stash. 0: the path has ended. */
 static inline int nacrei_cpu_walk_next(nacrei_cpu_walk *walk)
 {
-    nacrei_probe_next(&walk->probe, NACREI_CPU_BUCKET_MASK);
-    if (walk->probe.length < nacrei_probe_limit(NACREI_CPU_BUCKET_MASK)) {
+    walk->bucket = ((walk->bucket ^ 1u) + walk->step) & NACREI_CPU_BUCKET_MASK;
+    walk->pairs_past++;
+    if (__builtin_expect(!nacrei_cpu_walk_over(walk), 1)) {
         return 1;
     }
-    if (walk->submap == walk->stash) {
+    if (walk->submap.buckets == walk->stash.buckets) {
         return 0;
     }
     if (walk->stash_lock != NULL) {
         pthread_mutex_lock(walk->stash_lock);
         walk->locked = 1;
     }
-    walk->submap = walk->stash;
-    walk->probe = nacrei_probe_begin(walk->hash, NACREI_CPU_BUCKET_MASK);
+    nacrei_cpu_walk_enter(walk, walk->stash);
     return 1;
+}
+
+/* Notes the first empty slot of a pair in the order of the path. */
+NACREI_KERNEL void nacrei_cpu_walk_note_hole(nacrei_cpu_walk *walk, nacrei_pair pair,
+                                             uint32_t key_bytes, uint32_t value_bytes)
+{
+    unsigned char *bucket = nacrei_submap_bucket(walk->submap, walk->bucket);
+    uint32_t own = pair.holes & nacrei_pair_own(bucket, key_bytes, value_bytes);
+    if (walk->hole == NULL && pair.holes != 0) {
+        walk->hole = nacrei_pair_slot(nacrei_pair_line(bucket), own != 0 ? own : pair.holes,
+                                      key_bytes, value_bytes);
+        walk->hole_submap = walk->submap;
+        walk->hole_past = own != 0 ? NACREI_CPU_BUCKETS : walk->bucket;
+    }
 }
 
 /* The slot that holds the key; NULL: it is not in the table. The walk stays where it ended. */
@@ -65,15 +100,15 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 {
     uint32_t bit = nacrei_signature_bit(walk->hash);
     do {
-        unsigned char *bucket = nacrei_submap_bucket(walk->submap, walk->probe.bucket);
-        unsigned char *slot = nacrei_bucket_match(bucket, stored, key_bytes, value_bytes);
-        if (slot != NULL) {
-            return slot;
+        unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(walk->submap, walk->bucket));
+        nacrei_pair pair = nacrei_pair_read(line, stored, bit, key_bytes, value_bytes);
+        if (pair.match != 0) {
+            return nacrei_pair_slot(line, pair.match, key_bytes, value_bytes);
         }
-        if (walk->hole == NULL) {
-            walk->hole = nacrei_bucket_hole(bucket, key_bytes, value_bytes);
-        }
-        if ((nacrei_submap_signature(walk->submap, walk->probe.bucket) & bit) == 0) {
+        nacrei_cpu_walk_note_hole(walk, pair, key_bytes, value_bytes);
+        if (pair.stops != 0 ||
+            !nacrei_pair_passed(*nacrei_submap_pair_signatures(walk->submap, walk->bucket),
+                                walk->hash)) {
             return NULL;
         }
     } while (nacrei_cpu_walk_next(walk));
@@ -81,35 +116,36 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 }
 
 /*
- * A place for the key that the walk did not find: the first empty slot of the path, so that equal
- * new keys meet. Before it all buckets are full and have the key's bit set. NULL: the path has
- * none.
+ * A place for the key that the walk did not find: the first empty slot of the path, so that equal new
+ * keys meet. Buckets before it are full, and get the key's bit. NULL: the path has no empty slot.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)
 {
     uint32_t bit = nacrei_signature_bit(walk->hash);
-    uint32_t limit = nacrei_probe_limit(NACREI_CPU_BUCKET_MASK);
-    if (walk->hole != NULL || walk->probe.length >= limit) {
-        return walk->hole;
-    }
-    for (;;) {
-        unsigned char *bucket = nacrei_submap_bucket(walk->submap, walk->probe.bucket);
-        unsigned char *hole = nacrei_bucket_hole(bucket, key_bytes, value_bytes);
-        if (hole != NULL) {
-            return hole;
-        }
-        nacrei_submap_pass(walk->submap, walk->probe.bucket, bit);
-        if (!nacrei_cpu_walk_next(walk)) {
+    while (walk->hole == NULL) {
+        if (nacrei_cpu_walk_over(walk)) {
             return NULL;
         }
+        unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(walk->submap, walk->bucket));
+        nacrei_cpu_walk_note_hole(walk, nacrei_pair_read(line, 0, bit, key_bytes, value_bytes),
+                                  key_bytes, value_bytes);
+        if (walk->hole == NULL) {
+            nacrei_submap_pass(walk->submap, walk->bucket, bit);
+            nacrei_submap_pass(walk->submap, walk->bucket ^ 1u, bit);
+            nacrei_cpu_walk_next(walk);
+        }
     }
+    if (walk->hole_past != NACREI_CPU_BUCKETS) {
+        nacrei_submap_pass(walk->hole_submap, walk->hole_past, bit);
+    }
+    return walk->hole;
 }
 
 static inline int nacrei_cpu_in_stash(const nacrei_cpu_table *table, const unsigned char *slot)
 {
     /* As numbers: addresses below the stash wrap around to great differences. */
-    return (uintptr_t)slot - (uintptr_t)nacrei_cpu_stash(table) < NACREI_CPU_SUBMAP_BYTES;
+    return (uintptr_t)slot - (uintptr_t)nacrei_cpu_stash(table).buckets < NACREI_CPU_IMAGE_BYTES;
 }
 
 #endif

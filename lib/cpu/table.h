@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table's memory and its growth. All calls: under the map's lock for writing. */
+/* The table's memory (table.c) and its growth (grow.c). All: under the map's lock for writing. */
 #ifndef NACRE_LIB_CPU_TABLE_H
 #define NACRE_LIB_CPU_TABLE_H
 
@@ -15,25 +15,25 @@ uint64_t nacrei_cpu_map_struct_bytes(void);
 uint64_t nacrei_cpu_table_capacity(const nacrei_cpu_map *map);
 
 /*
- * Memory for `submap_count` submaps in all, zeroed where it is new. All or nothing. 0: refused, by
+ * Memory for `submap_count` submaps in all, zero where it is new. All or nothing. 0: refused, by
  * the allocator or by memory_limit_bytes.
  */
 int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count);
+
+/* The same as far as it goes: returns the submaps for which there is memory, `submap_count` or
+ * fewer. */
+uint64_t nacrei_cpu_table_allocate_some(nacrei_cpu_map *map, uint64_t submap_count);
+
 void nacrei_cpu_table_release(nacrei_cpu_map *map);
+
+void nacrei_cpu_table_set_count(nacrei_cpu_table *table, uint64_t submap_count);
 
 /* Makes the table empty. */
 void nacrei_cpu_table_clear(nacrei_cpu_map *map);
 
-enum {
-    NACREI_GROWN,
-    NACREI_GROWTH_NO_MEMORY,
-    NACREI_GROWTH_NO_PLACE /* keys lie so badly that splitting found no place for one */
-};
-
 /*
- * Splits submaps until there are `submap_count`, or as many as memory could be had for: GROWN if
- * that is at least one more. `pool`: taken by the caller, or NULL. Whatever comes back, no key is
- * lost.
+ * Splits submaps until there are `submap_count`, or as many as there is memory for. `pool`: taken
+ * by the caller, or NULL. 0: there was no memory for a single one.
  */
 int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_pool *pool);
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of each pair of widths: the same functions with the widths as constants. Compiled once
+ * for any processor (kernels.c) and once for those with AVX-512 (kernels_avx512.c), each of which
+ * includes this file and gets a table of its own.
+ */
+#include "lib/cpu/kernel_find.h"
+#include "lib/cpu/kernel_update.h"
+#include "lib/cpu/rebuild.h"
+#include "lib/widths.h"
+
+/* Keys are sampled by hash bits that tell a submap only in tables beyond any memory. */
+#define SAMPLE_SHIFT 40
+
+NACREI_KERNEL void write_parts(const nacrei_cpu_map *map, const nacrei_batch *batch, uint64_t first,
+                               uint64_t count, uint32_t shift, uint32_t mask, uint16_t *parts,
+                               uint32_t key_bytes)
+{
+    const char *keys = (const char *)batch->keys + first * key_bytes;
+    uint64_t seed = map->table.seed;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t hash = nacrei_hash(nacrei_load(keys + i * key_bytes, key_bytes), seed);
+        parts[i] = (uint16_t)(hash >> shift & mask);
+    }
+}
+
+NACREI_KERNEL uint32_t sample_keys(const nacrei_cpu_map *map, const nacrei_batch *batch,
+                                   uint64_t first, uint32_t count, uint64_t part_mask,
+                                   uint64_t *found, uint32_t key_bytes)
+{
+    const char *keys = (const char *)batch->keys + first * key_bytes;
+    uint64_t seed = map->table.seed, hashes[64];
+    uint32_t taken = 0;
+    for (uint32_t at = 0; at < count; at += 64) {
+        uint32_t some = count - at < 64 ? count - at : 64;
+        for (uint32_t i = 0; i < some; i++) {
+            hashes[i] = nacrei_hash(nacrei_load(keys + (at + i) * key_bytes, key_bytes), seed);
+        }
+        for (uint32_t i = 0; i < some; i++) {
+            if ((hashes[i] >> SAMPLE_SHIFT & part_mask) == 0) {
+                found[taken++] = nacrei_load(keys + (at + i) * key_bytes, key_bytes);
+            }
+        }
+    }
+    return taken;
+}
+
+NACREI_KERNEL uint64_t copy_keys(const unsigned char *buckets, char *keys_out, char *values_out,
+                                 uint64_t capacity, uint32_t key_bytes, uint32_t value_bytes)
+{
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
+    uint64_t copied = 0;
+    for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES && copied < capacity; at += slot_bytes) {
+        uint64_t stored = nacrei_slot_key(buckets + at, key_bytes, value_bytes);
+        if (stored < nacrei_empty_patterns(value_bytes)) {
+            continue;
+        }
+        if (keys_out != NULL) {
+            nacrei_store(keys_out + copied * key_bytes, nacrei_key_store(stored, key_bytes),
+                         key_bytes);
+        }
+        if (values_out != NULL) {
+            nacrei_store(values_out + copied * value_bytes,
+                         nacrei_slot_value(buckets + at, key_bytes, value_bytes), value_bytes);
+        }
+        copied++;
+    }
+    return copied;
+}
+
+#define OPERATION(name, function, operation, key, value)                                      \
+    static uint64_t name##_##key##x##value(nacrei_cpu_run *run, uint64_t begin, uint64_t end) \
+    {                                                                                         \
+        return function(run, begin, end, operation, key, value);                              \
+    }
+
+#define KERNELS(key, value, index)                                                               \
+    OPERATION(insert, nacrei_cpu_update, NACREI_INSERT, key, value)                              \
+    OPERATION(insert_or_assign, nacrei_cpu_update, NACREI_INSERT_OR_ASSIGN, key, value)          \
+    OPERATION(insert_or_apply, nacrei_cpu_update, NACREI_INSERT_OR_APPLY, key, value)            \
+    OPERATION(find_or_insert, nacrei_cpu_update, NACREI_FIND_OR_INSERT, key, value)              \
+    OPERATION(assign, nacrei_cpu_update, NACREI_ASSIGN, key, value)                              \
+    OPERATION(erase, nacrei_cpu_update, NACREI_ERASE, key, value)                                \
+    OPERATION(find, nacrei_cpu_find, NACREI_FIND, key, value)                                    \
+    OPERATION(contains, nacrei_cpu_find, NACREI_CONTAINS, key, value)                            \
+    static void parts_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch,      \
+                                      uint64_t first, uint64_t count, uint32_t shift,            \
+                                      uint32_t mask, uint16_t *parts)                            \
+    {                                                                                            \
+        write_parts(map, batch, first, count, shift, mask, parts, key);                          \
+    }                                                                                            \
+    static uint32_t sample_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch, \
+                                           uint64_t first, uint32_t count, uint64_t part_mask,   \
+                                           uint64_t *found)                                      \
+    {                                                                                            \
+        return sample_keys(map, batch, first, count, part_mask, found, key);                     \
+    }                                                                                            \
+    static void rebuild_##key##x##value(nacrei_cpu_scratch *scratch,                             \
+                                        const nacrei_cpu_rebuild *rebuild, uint64_t seed)        \
+    {                                                                                            \
+        nacrei_rebuild(scratch, rebuild, seed, key, value);                                      \
+    }                                                                                            \
+    static uint64_t copy_out_##key##x##value(const unsigned char *buckets, void *keys_out,       \
+                                             void *values_out, uint64_t capacity)                \
+    {                                                                                            \
+        return copy_keys(buckets, keys_out, values_out, capacity, key, value);                   \
+    }                                                                                            \
+    static const nacrei_cpu_kernels kernels_##key##x##value = {                                  \
+        key,                                                                                     \
+        value,                                                                                   \
+        {                                                                                        \
+            [NACREI_INSERT] = insert_##key##x##value,                                            \
+            [NACREI_INSERT_OR_ASSIGN] = insert_or_assign_##key##x##value,                        \
+            [NACREI_INSERT_OR_APPLY] = insert_or_apply_##key##x##value,                          \
+            [NACREI_FIND_OR_INSERT] = find_or_insert_##key##x##value,                            \
+            [NACREI_ASSIGN] = assign_##key##x##value,                                            \
+            [NACREI_FIND] = find_##key##x##value,                                                \
+            [NACREI_CONTAINS] = contains_##key##x##value,                                        \
+            [NACREI_ERASE] = erase_##key##x##value,                                              \
+        },                                                                                       \
+        parts_##key##x##value,                                                                   \
+        sample_##key##x##value,                                                                  \
+        rebuild_##key##x##value,                                                                 \
+        copy_out_##key##x##value,                                                                \
+    };
+
+NACREI_WIDTHS(KERNELS)
+
+#define KERNELS_POINTER(key, value, index) &kernels_##key##x##value,
+
+static const nacrei_cpu_kernels *const all_kernels[] = {NACREI_WIDTHS(KERNELS_POINTER) NULL};
+
+static const nacrei_cpu_kernels *find_kernels(uint32_t key_bytes, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; all_kernels[i] != NULL; i++) {
+        if (all_kernels[i]->key_bytes == key_bytes && all_kernels[i]->value_bytes == value_bytes) {
+            return all_kernels[i];
+        }
+    }
+    return NULL;
+}
