@@ -113,9 +113,7 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     if (threadIdx.x != 0) {
         return;
     }
-    /*
-     * All atomics here are relaxed sums, one per block; the fences order them against blocks_done.
-     */
+    /* All atomics here are relaxed sums, one per block. */
     const int64_t change = sign * (int64_t)delta;
     if (elements.counts != nullptr) {
         unsigned long long *counts = (unsigned long long *)elements.counts;
@@ -144,18 +142,19 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
         return;
     }
     nacrei_tally *tally = elements.tally;
-    if (change != 0) {
-        atomicAdd((unsigned long long *)&tally->delta, (unsigned long long)change);
-    }
     if (refused != 0) {
         atomicAdd((unsigned long long *)&tally->refused, (unsigned long long)refused);
     }
-    __threadfence(); /* this block's sums before its mark; pairs with the fence of the last block */
-    if (atomicAdd(&tally->blocks_done, 1u) != gridDim.x - 1) {
+    if (refused != 0 || metered) {
+        __threadfence(); /* before this block's mark; pairs with the fence of the last block */
+    }
+    const uint64_t mark = NACREI_TALLY_BLOCK + delta;
+    const uint64_t marks = atomicAdd((unsigned long long *)&tally->marks, mark) + mark;
+    if (marks / NACREI_TALLY_BLOCK != gridDim.x) {
         return;
     }
-    __threadfence(); /* the others' sums after their marks */
-    const int64_t total = (int64_t)atomicExch((unsigned long long *)&tally->delta, 0ull);
+    __threadfence(); /* what the others refused and metered, after their marks */
+    const int64_t total = sign * (int64_t)(marks % NACREI_TALLY_BLOCK);
     if (total != 0 && !metered) {
         atomicAdd((unsigned long long *)&control->size, (unsigned long long)total);
         atomicAdd((unsigned long long *)&control->taken, (unsigned long long)total);
@@ -165,7 +164,7 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     report->size = nacrei_load_relaxed(&control->size);
     table.hints->size = report->size;
     report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
-    tally->blocks_done = 0;
+    tally->marks = 0;
     __threadfence_system(); /* content before number; pairs with the host's acquire load */
     report->sequence = elements.sequence;
 }

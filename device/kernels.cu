@@ -18,11 +18,17 @@ static cudaError_t prepare(const nacrei_gpu *gpu)
 template <typename Width>
 static constexpr nacrei_map_kernels table_of()
 {
-    return nacrei_map_kernels{prepare<Width>,         nacrei_insert<Width>,
-                              nacrei_lookup<Width>,   nacrei_probe_batch<Width>,
-                              nacrei_erase<Width>,    nacrei_grow<Width>,
-                              nacrei_maintain<Width>, nacrei_clear,
-                              nacrei_retrieve<Width>, nacrei_inspect<Width>};
+    return nacrei_map_kernels{prepare<Width>,
+                              nacrei_insert<Width>,
+                              nacrei_lookup<Width>,
+                              nacrei_probe_batch<Width>,
+                              nacrei_erase<Width>,
+                              nacrei_split<Width>,
+                              nacrei_empty_stash<Width>,
+                              nacrei_maintain<Width>,
+                              nacrei_clear,
+                              nacrei_retrieve<Width>,
+                              nacrei_inspect<Width>};
 }
 
 #if NACRE_WIDTHS_8X8

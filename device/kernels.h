@@ -53,17 +53,22 @@ typedef struct nacrei_map_kernels {
     cudaError_t (*lookup)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
                           cudaStream_t);
     /*
-     * Missing elements of a chunk, and a lower bound on the different keys of them (map_find.cu).
+     * Missing elements, and a lower bound on the different keys of them, among the one in
+     * sample_mask + 1 elements whose hash chooses them (map_find.cu).
      */
-    cudaError_t (*probe)(const nacrei_table *, const nacrei_elements *, uint32_t *bits,
-                         cudaStream_t);
+    cudaError_t (*probe)(const nacrei_table *, const nacrei_elements *, uint64_t sample_mask,
+                         uint32_t *bits, cudaStream_t);
     cudaError_t (*erase)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
-    /* Splits submaps until there are `submaps`; then the stash is emptied into the table. */
-    cudaError_t (*grow)(const nacrei_gpu *, const nacrei_table *, uint64_t submaps_now,
-                        uint64_t submaps, cudaStream_t);
+    /* Splits submaps until there are `submaps`. */
+    cudaError_t (*split)(const nacrei_table *, uint64_t submaps_now, uint64_t submaps,
+                         cudaStream_t);
+    /*
+     * After splits and rebuilds: publishes the number of submaps and takes the stash's keys back
+     * into them where there is room.
+     */
+    cudaError_t (*empty_stash)(const nacrei_table *, uint64_t submaps, cudaStream_t);
     /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
-    cudaError_t (*maintain)(const nacrei_gpu *, const nacrei_table *, uint64_t first,
-                            uint64_t count, cudaStream_t);
+    cudaError_t (*maintain)(const nacrei_table *, uint64_t first, uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
     cudaError_t (*retrieve)(const nacrei_gpu *, const nacrei_table *, void *keys_out,
                             void *values_out, uint64_t capacity, uint64_t *needed, cudaStream_t);
@@ -75,8 +80,7 @@ typedef struct nacrei_map_kernels {
 extern const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT];
 
 /*
- * Largest power of two of buckets of which two images fit into a block's shared memory; at most
- * 2048.
+ * The greatest power of two of buckets, at most 2048, that a block can rebuild in its shared memory.
  */
 uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu);
 

@@ -52,7 +52,7 @@ cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elem
 
 template <typename Width>
 cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements *elements,
-                               uint32_t *bits, cudaStream_t stream);
+                               uint64_t sample_mask, uint32_t *bits, cudaStream_t stream);
 
 template <typename Width>
 cudaError_t nacrei_erase_prepare(void);
@@ -63,12 +63,15 @@ cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *eleme
 template <typename Width>
 cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu);
 template <typename Width>
-cudaError_t nacrei_grow(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t submaps_now,
-                        uint64_t submaps, cudaStream_t stream);
+cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64_t submaps,
+                         cudaStream_t stream);
 
 template <typename Width>
-cudaError_t nacrei_maintain(const nacrei_gpu *gpu, const nacrei_table *table, uint64_t first,
-                            uint64_t count, cudaStream_t stream);
+cudaError_t nacrei_empty_stash(const nacrei_table *table, uint64_t submaps, cudaStream_t stream);
+
+template <typename Width>
+cudaError_t nacrei_maintain(const nacrei_table *table, uint64_t first, uint64_t count,
+                            cudaStream_t stream);
 
 template <typename Width>
 cudaError_t nacrei_retrieve_prepare(void);

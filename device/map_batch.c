@@ -15,6 +15,14 @@
 #include "device/call.h"
 #include "device/map.h"
 
+/*
+ * Keys of a sample, at most: few enough to be cheap, and to set nearly as many different bits;
+ * enough to know the number of new keys to 0.4 percent, four times which, and the keys that met at
+ * a bit, is what SAMPLE_ERROR adds.
+ */
+#define SAMPLE_KEYS  ((uint64_t)1 << 17)
+#define SAMPLE_ERROR 1.025
+
 static nacrei_elements elements_of(const nacrei_batch *batch)
 {
     const nacre_options *options = &batch->options;
@@ -207,9 +215,12 @@ static uint64_t room_of(const nacrei_cuda_map *map)
            least(map->capacity_keys, nacrei_map_size_known(map) + map->inserting);
 }
 
-/* Elements of a chunk whose keys are missing, and at least how many different ones; waits. */
-static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t *missing,
-                          uint64_t *different)
+/*
+ * Elements whose keys are missing, and at least how many different ones, among the one in
+ * sample_mask + 1 elements that are looked at; waits.
+ */
+static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t sample_mask,
+                          uint64_t *missing, uint64_t *different)
 {
     nacrei_cuda_device *device = self->device;
     nacrei_cuda_map *map = self->map;
@@ -225,13 +236,13 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     NACREI_TRY(number_batch(self, &chunk, 0));
     map->batches[(map->issued - 1) % NACREI_RING].probe = 1;
     numbered = 1;
-    NACREI_CUDA(map->kernels->probe(&table, &chunk, map->block->bits, self->stream));
+    NACREI_CUDA(map->kernels->probe(&table, &chunk, sample_mask, map->block->bits, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
     NACREI_TRY(nacrei_map_settle(self, 0));
     *missing = map->last.refused;
     *different = (uint64_t)map->last.delta;
-    map->fresh_share = (double)*missing / (double)chunk.count;
+    map->fresh_share = (double)*missing * (double)(sample_mask + 1) / (double)chunk.count;
 cleanup:
     if (numbered) {
         forget_batch(self);
@@ -303,7 +314,7 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
     nacre_status status;
     uint64_t missing = 0, different = 0;
     uint32_t refused = 0;
-    NACREI_TRY(probe(self, chunk, &missing, &different));
+    NACREI_TRY(probe(self, chunk, 0, &missing, &different));
     if (different > room_of(map)) {
         /*
          * The bound is close where keys are different: at most half as much again is taken for
@@ -316,6 +327,34 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
         return launch_insert(self, &chunk, missing, operation, 0);
     }
     return insert_metered(self, chunk, operation);
+cleanup:
+    return status;
+}
+
+/*
+ * Grows for the new keys of a large batch as a sample of its keys tells them: that is cheaper than
+ * to look for every key, and where nearly all are new they then fit for certain. The size is exact.
+ */
+static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements *elements)
+{
+    nacrei_cuda_map *map = self->map;
+    nacre_status status = NACRE_OK;
+    uint64_t sample_mask = 0, missing, different;
+    uint32_t refused = 0;
+    while (elements->count / (sample_mask + 1) > SAMPLE_KEYS) {
+        sample_mask = 2 * sample_mask + 1;
+    }
+    if (sample_mask == 0) {
+        return NACRE_OK;
+    }
+    NACREI_TRY(probe(self, *elements, sample_mask, &missing, &different));
+    /* A bound of the estimate, not a bound of the keys: what is missing in truth grows later. */
+    const uint64_t expected = least(
+        elements->count, (uint64_t)((double)different * (double)(sample_mask + 1) * SAMPLE_ERROR));
+    if (expected > room_of(map)) {
+        /* Refused memory is found out, and told, when elements are left out. */
+        status = nacrei_map_grow(self, map->size_finished + expected, &refused);
+    }
 cleanup:
     return status;
 }
@@ -367,6 +406,10 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         if (map->replays) {
             NACREI_TRY(nacrei_map_size_read(self, &map->size_finished));
             map->pinned->hints.size = map->size_finished; /* exact now */
+        }
+        if (remaining > room_of(map)) {
+            nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
+            NACREI_TRY(grow_by_sample(self, &rest));
         }
         room = room_of(map);
         /* Half of the bits, where they bound the number of different keys; else one for each. */

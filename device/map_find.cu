@@ -8,6 +8,9 @@
 #include "device/kernels_internal.cuh"
 #include "device/table.cuh"
 
+/* The hash bits that choose a sample lie above those that choose a bit of a chunk. */
+#define NACREI_SAMPLE_SHIFT 24
+
 namespace
 {
 
@@ -72,30 +75,32 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, c
 /*
  * Counts the elements whose keys are missing, and bounds from below how many different keys those
  * are: each sets a bit chosen by its hash, and only the first to set it counts. Told as the
- * report's `refused` and `delta`.
+ * report's `refused` and `delta`. Of all keys it looks at one in sample_mask + 1, equal keys
+ * together.
  */
 template <typename Width>
 __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
-    probe_kernel(const nacrei_table table, const nacrei_elements elements, uint32_t *bits)
+    probe_kernel(const nacrei_table table, const nacrei_elements elements, uint64_t sample_mask,
+                 uint32_t *bits)
 {
     const uint64_t index = nacrei_element_index();
     bool missing = false, first = false;
     if (index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index)) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         const uint64_t hash = nacrei_hash(key, table.seed);
-        typename Width::slot_type slot;
-        missing = nacrei_locate<Width>(
-                      table, nacrei_shape_of(table), hash,
-                      (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot)
-                      .address == nullptr;
+        /* Another bijection on top: keys of one submap must not share bits. */
+        const uint64_t place = nacrei_hash(hash, 1);
+        if ((place >> NACREI_SAMPLE_SHIFT & sample_mask) == 0) {
+            typename Width::slot_type slot;
+            missing = nacrei_locate<Width>(
+                          table, nacrei_shape_of(table), hash,
+                          (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot)
+                          .address == nullptr;
+        }
         if (missing) {
-            /*
-             * Another bijection on top: keys of one submap must not share bits. Relaxed: only
-             * counted.
-             */
-            const uint64_t place = nacrei_hash(hash, 1) % NACREI_CHUNK_ELEMENTS;
-            const uint32_t bit = 1u << place % 32;
-            first = (atomicOr(&bits[place / 32], bit) & bit) == 0;
+            const uint64_t number = place % NACREI_CHUNK_ELEMENTS;
+            const uint32_t bit = 1u << number % 32;
+            first = (atomicOr(&bits[number / 32], bit) & bit) == 0; /* relaxed: only counted */
         }
     }
     const nacrei_sums sums = {first, 0, missing, 0};
@@ -106,14 +111,14 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
 
 template <typename Width>
 cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements *elements,
-                               uint32_t *bits, cudaStream_t stream)
+                               uint64_t sample_mask, uint32_t *bits, cudaStream_t stream)
 {
     cudaError_t error = cudaMemsetAsync(bits, 0, NACREI_CHUNK_ELEMENTS / 8, stream);
     if (error != cudaSuccess) {
         return error;
     }
     return nacrei_launch(probe_kernel<Width>, nacrei_batch_blocks(elements->count),
-                         NACREI_BATCH_THREADS, 0, stream, *table, *elements, bits);
+                         NACREI_BATCH_THREADS, 0, stream, *table, *elements, sample_mask, bits);
 }
 
 template <typename Width>
@@ -146,10 +151,10 @@ cudaError_t nacrei_lookup_prepare(void)
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                          \
-    template cudaError_t nacrei_lookup<nacrei_width<key_bytes, value_bytes>>(      \
-        const nacrei_table *, const nacrei_elements *, uint32_t, cudaStream_t);    \
-    template cudaError_t nacrei_probe_batch<nacrei_width<key_bytes, value_bytes>>( \
-        const nacrei_table *, const nacrei_elements *, uint32_t *, cudaStream_t);  \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                   \
+    template cudaError_t nacrei_lookup<nacrei_width<key_bytes, value_bytes>>(               \
+        const nacrei_table *, const nacrei_elements *, uint32_t, cudaStream_t);             \
+    template cudaError_t nacrei_probe_batch<nacrei_width<key_bytes, value_bytes>>(          \
+        const nacrei_table *, const nacrei_elements *, uint64_t, uint32_t *, cudaStream_t); \
     template cudaError_t nacrei_lookup_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

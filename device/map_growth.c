@@ -27,9 +27,41 @@ static uint64_t bytes_max(const nacrei_cuda_map *map)
     return limit == 0 ? UINT64_MAX : limit > fixed ? limit - fixed : 0;
 }
 
+/* Submaps that one piece of growth adds, at least: 64 MiB of them. */
+#define PIECE_SUBMAPS 1024
+
+/* Memory for a piece of growth, and its splitting. *refused: no memory; nothing has changed. */
+static nacre_status grow_piece(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    cudaError_t result = nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
+    *refused = result == cudaErrorMemoryAllocation;
+    if (*refused) {
+        return NACRE_OK;
+    }
+    NACREI_CUDA(result);
+    nacrei_map_count_memory(map);
+    if (map->region.segment_count != map->segments_told) {
+        /* From pageable memory: the call returns when it has been read. */
+        NACREI_CUDA(cudaMemcpyAsync(map->table.control->segments, map->region.segments,
+                                    sizeof map->region.segments, cudaMemcpyHostToDevice,
+                                    self->stream));
+        map->segments_told = map->region.segment_count;
+    }
+    NACREI_CUDA(map->kernels->split(&map->table, map->submap_count, submaps, self->stream));
+    map->submap_count = submaps;
+cleanup:
+    return status;
+}
+
 /*
- * Memory for so many submaps, and their splitting, on the stream. *refused: no memory; nothing has
- * changed.
+ * Memory for so many submaps, and their splitting, on the stream. Piece by piece: while the device
+ * splits one, memory for the next is mapped. Where there is no memory for all of it there may be
+ * for a part. *refused: for none; nothing has changed.
  */
 static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
 {
@@ -38,34 +70,26 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
     nacre_error *error = self->error;
     const char *call = self->call;
     nacre_status status = NACRE_OK;
+    const uint64_t before = map->submap_count;
+    uint64_t piece = before / 8 > PIECE_SUBMAPS ? before / 8 : PIECE_SUBMAPS;
+    uint32_t none = 0;
     *refused = 0;
-    if (submaps > map->submap_count) {
-        cudaError_t result =
-            nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
-        if (result == cudaErrorMemoryAllocation) {
-            *refused = 1;
-            return NACRE_OK;
-        }
-        NACREI_CUDA(result);
-        nacrei_map_count_memory(map);
-        NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-        if (map->region.segment_count != map->segments_told) {
-            /* From pageable memory: the call returns when it has been read. */
-            NACREI_CUDA(cudaMemcpyAsync(map->table.control->segments, map->region.segments,
-                                        sizeof map->region.segments, cudaMemcpyHostToDevice,
-                                        self->stream));
-            map->segments_told = map->region.segment_count;
-        }
-        NACREI_CUDA(map->kernels->grow(&device->gpu, &map->table, map->submap_count, submaps,
-                                       self->stream));
-        map->submap_count = submaps;
-        map->growths++;
-    } else {
-        NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    while (map->submap_count < submaps && piece != 0) {
+        const uint64_t left = submaps - map->submap_count;
+        NACREI_TRY(grow_piece(self, map->submap_count + (piece < left ? piece : left), &none));
+        piece = none ? (piece < left ? piece : left) / 2 : piece;
     }
-    map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
-    map->refused_unserved = 0;
-    NACREI_CUDA(nacrei_set_capacity(&map->table, map->capacity_keys, self->stream));
+    *refused = none && map->submap_count == before;
+    if (map->submap_count != before) {
+        NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
+        map->growths++;
+    }
+    if (!*refused) {
+        map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
+        map->refused_unserved = 0;
+        NACREI_CUDA(nacrei_set_capacity(&map->table, map->capacity_keys, self->stream));
+    }
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;
@@ -83,14 +107,7 @@ nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *ref
         *refused = 1;
         return NACRE_OK;
     }
-    /* Where there is no memory for all of it there may be for a part. */
-    for (;;) {
-        nacre_status status = grow_to(self, submaps, refused);
-        if (status != NACRE_OK || !*refused || submaps == map->submap_count + 1) {
-            return status;
-        }
-        submaps = map->submap_count + (submaps - map->submap_count) / 2;
-    }
+    return grow_to(self, submaps, refused);
 }
 
 void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps)
@@ -120,14 +137,11 @@ static nacre_status maintain(nacrei_map_call *self, uint64_t count)
         }
         const uint64_t left = map->submap_count - map->maintained;
         const uint64_t now = count < left ? count : left;
-        NACREI_CUDA(
-            map->kernels->maintain(&device->gpu, &map->table, map->maintained, now, self->stream));
+        NACREI_CUDA(map->kernels->maintain(&map->table, map->maintained, now, self->stream));
         map->maintained += now;
         count -= now;
     }
-    /* Growth by nothing: its end empties the stash. */
-    NACREI_CUDA(map->kernels->grow(&device->gpu, &map->table, map->submap_count, map->submap_count,
-                                   self->stream));
+    NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;
@@ -177,6 +191,7 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
     static const char call[] = "nacre_map_reserve";
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
     nacrei_cuda_map *map = self.map;
     uint32_t refused = 0;
     if (status != NACRE_OK || keys <= map->capacity_keys) {
@@ -203,17 +218,21 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
         goto cleanup;
     }
     const uint64_t before = map->reserved_keys;
-    map->reserved_keys = keys;
-    status = grow_to(
-        &self, nacrei_table_submaps_reserved(keys, map->submap_slots, map->head.config.load_max),
-        &refused);
-    if (status != NACRE_OK || refused) {
-        map->reserved_keys = before;
-    }
-    if (refused) {
+    const uint64_t submaps =
+        nacrei_table_submaps_reserved(keys, map->submap_slots, map->head.config.load_max);
+    /* All or nothing: the memory comes first. */
+    cudaError_t result = nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
+    if (result == cudaErrorMemoryAllocation) {
         status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
                              "%s: keys is %llu; memory for them was refused", call,
                              (unsigned long long)keys);
+        goto cleanup;
+    }
+    NACREI_CUDA(result);
+    map->reserved_keys = keys;
+    status = grow_to(&self, submaps, &refused);
+    if (status != NACRE_OK) {
+        map->reserved_keys = before;
     }
 cleanup:
     nacrei_map_call_end(&self);

@@ -46,12 +46,14 @@ typedef struct nacrei_report {
     uint64_t size;     /* keys present afterwards */
 } nacrei_report;
 
-/* The same entry while the batch runs, in device memory; zero between batches. */
+/*
+ * The same entry while the batch runs, in device memory; zero between batches. One word counts keys
+ * and, above them, blocks that are done: an atomic for each block, and no order between two.
+ */
+#define NACREI_TALLY_BLOCK ((uint64_t)1 << 36)
 typedef struct nacrei_tally {
-    int64_t delta;
+    uint64_t marks; /* keys inserted or erased, and blocks done */
     uint64_t refused;
-    uint32_t blocks_done;
-    uint32_t reserved;
 } nacrei_tally;
 
 typedef struct nacrei_table {

@@ -12,7 +12,7 @@
  * table of U submaps takes load_start * S * U keys; from there to load_max * S * U keys splitting
  * goes on evenly, and by then every submap is split. So the pause of a doubling is spread over the
  * batches that bring the keys of that interval, an unsplit submap holds at most load_max of its
- * slots, and the mean load over log-uniform sizes is 0.63 at load_max 0.92: (load_start - load_max
+ * slots, and the mean load over log-uniform sizes is 0.62 at load_max 0.92: (load_start - load_max
  * / 2 + (load_max - load_start) ln 2) / ln 2.
  */
 #ifndef NACRE_CORE_TABLE_H
@@ -24,7 +24,7 @@
 #include "nacre/core/slot.h"
 
 /* The share of load_max at which splitting starts. */
-#define NACREI_LOAD_START_SHARE 0.92
+#define NACREI_LOAD_START_SHARE 0.902
 
 /* 2^39 submaps are more than any memory; the hash has bits for twice as many. */
 #define NACREI_SUBMAPS_MAX ((uint64_t)1 << 39)
