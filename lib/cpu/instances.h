@@ -18,9 +18,13 @@ NACREI_KERNEL void write_parts(const nacrei_cpu_map *map, const nacrei_batch *ba
 {
     const char *keys = (const char *)batch->keys + first * key_bytes;
     uint64_t seed = map->table.seed;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t hash = nacrei_hash(nacrei_load(keys + i * key_bytes, key_bytes), seed);
-        parts[i] = (uint16_t)(hash >> shift & mask);
+    for (uint64_t at = 0; at < count; at += NACREI_GROUP) {
+        uint64_t end = count - at < NACREI_GROUP ? count : at + NACREI_GROUP;
+        nacrei_group_fetch(batch->keys, first + at, key_bytes);
+        for (uint64_t i = at; i < end; i++) {
+            uint64_t hash = nacrei_hash(nacrei_load(keys + i * key_bytes, key_bytes), seed);
+            parts[i] = (uint16_t)(hash >> shift & mask);
+        }
     }
 }
 
@@ -29,17 +33,18 @@ NACREI_KERNEL uint32_t sample_keys(const nacrei_cpu_map *map, const nacrei_batch
                                    uint64_t *found, uint32_t key_bytes)
 {
     const char *keys = (const char *)batch->keys + first * key_bytes;
-    uint64_t seed = map->table.seed, hashes[64];
+    uint64_t seed = map->table.seed;
     uint32_t taken = 0;
-    for (uint32_t at = 0; at < count; at += 64) {
-        uint32_t some = count - at < 64 ? count - at : 64;
+    for (uint32_t at = 0; at < count; at += NACREI_GROUP, keys += NACREI_GROUP * key_bytes) {
+        uint32_t some = count - at < NACREI_GROUP ? count - at : NACREI_GROUP, sampled = 0;
+        nacrei_group_fetch(batch->keys, first + at, key_bytes);
         for (uint32_t i = 0; i < some; i++) {
-            hashes[i] = nacrei_hash(nacrei_load(keys + (at + i) * key_bytes, key_bytes), seed);
+            uint64_t hash = nacrei_hash(nacrei_load(keys + i * key_bytes, key_bytes), seed);
+            sampled |= (uint32_t)((hash >> SAMPLE_SHIFT & part_mask) == 0) << i;
         }
-        for (uint32_t i = 0; i < some; i++) {
-            if ((hashes[i] >> SAMPLE_SHIFT & part_mask) == 0) {
-                found[taken++] = nacrei_load(keys + (at + i) * key_bytes, key_bytes);
-            }
+        for (; sampled != 0; sampled &= sampled - 1) {
+            uint32_t i = (uint32_t)__builtin_ctz(sampled);
+            found[taken++] = nacrei_load(keys + i * key_bytes, key_bytes);
         }
     }
     return taken;

@@ -288,18 +288,29 @@ NACREI_KERNEL void nacrei_cpu_update_fetch_far(const nacrei_cpu_table *table,
 
 /* Fetches the home buckets of one group, and looks at those of another, which are there by now. */
 NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table, const nacrei_group *next,
-                                           nacrei_update_group *at, uint32_t key_bytes,
-                                           uint32_t value_bytes)
+                                           nacrei_update_group *at, uint32_t operation,
+                                           uint32_t key_bytes, uint32_t value_bytes)
 {
-    uint32_t far_count = 0;
+    uint32_t far_count = 0, past_count = 0;
+    uint8_t past[NACREI_GROUP];
     for (uint32_t i = 0; i < NACREI_GROUP; i++) {
         nacrei_group_fetch_home(next, i);
-        unsigned char *line = nacrei_pair_line((unsigned char *)(uintptr_t)at->group.home[i]);
+        unsigned char *home = (unsigned char *)(uintptr_t)at->group.home[i];
+        uint32_t own = nacrei_pair_own(home, key_bytes, value_bytes);
         nacrei_pair pair =
-            nacrei_pair_read(line, at->group.stored[i], nacrei_signature_bit(at->group.hash[i]),
-                             key_bytes, value_bytes);
+            nacrei_pair_read(nacrei_pair_line(home), at->group.stored[i],
+                             nacrei_signature_bit(at->group.hash[i]), key_bytes, value_bytes);
         at->far[far_count] = (uint8_t)i;
         far_count += (pair.match | pair.stops) == 0;
+        past[past_count] = (uint8_t)i;
+        past_count += (pair.match | (pair.holes & own)) == 0;
+    }
+    /* A key that goes past its home will leave its bit there. */
+    for (uint32_t i = 0; nacrei_cpu_inserts(operation) && i < past_count; i++) {
+        uint64_t hash = at->group.hash[past[i]];
+        nacrei_cpu_submap submap = nacrei_cpu_submap_of(table, hash);
+        __builtin_prefetch(
+            nacrei_submap_pair_signatures(submap, (uint32_t)hash & NACREI_CPU_BUCKET_MASK), 1);
     }
     for (uint32_t i = 0; i < far_count; i++) {
         uint64_t hash = at->group.hash[at->far[i]];
@@ -363,7 +374,8 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
         nacrei_group_prepare(&stage[0]->group, table, elements, begin, position,
                              left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
         nacrei_cpu_update_fetch_on(table, stage[2], key_bytes, value_bytes);
-        nacrei_cpu_update_fetch(table, &stage[0]->group, stage[1], key_bytes, value_bytes);
+        nacrei_cpu_update_fetch(table, &stage[0]->group, stage[1], operation, key_bytes,
+                                value_bytes);
         const nacrei_group *now = &stage[3]->group;
         for (uint32_t i = 0; i < now->count; i++) {
             uint64_t element = nacrei_element(elements, now->position + i);
