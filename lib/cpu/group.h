@@ -59,6 +59,20 @@ NACREI_KERNEL void nacrei_group_fetch(const void *array, uint64_t element, uint3
     }
 }
 
+/* The same for the elements that a kernel goes through up to position `end`. */
+NACREI_KERNEL void nacrei_group_fetch_listed(const void *array, nacrei_elements elements,
+                                             uint64_t position, uint64_t end, uint32_t bytes)
+{
+    if (elements.list == NULL) {
+        nacrei_group_fetch(array, elements.base + position, bytes);
+        return;
+    }
+    position += NACREI_GROUP_AHEAD;
+    for (uint32_t i = 0; i < NACREI_GROUP && position + i < end; i++) {
+        __builtin_prefetch((const char *)array + nacrei_element(elements, position + i) * bytes);
+    }
+}
+
 #if NACREI_AVX512
 
 /* The home buckets of eight hashes (nacrei_cpu_submap_of and nacrei_submap_bucket). */

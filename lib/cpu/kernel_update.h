@@ -367,9 +367,9 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
         for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
             stage[i] = &groups[(turn - i) % NACREI_UPDATE_STAGES];
         }
-        nacrei_group_fetch(batch.keys, run.base + position, key_bytes);
+        nacrei_group_fetch_listed(batch.keys, elements, position, end, key_bytes);
         if (batch.values != NULL) {
-            nacrei_group_fetch(batch.values, run.base + position, value_bytes);
+            nacrei_group_fetch_listed(batch.values, elements, position, end, value_bytes);
         }
         nacrei_group_prepare(&stage[0]->group, table, elements, begin, position,
                              left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
