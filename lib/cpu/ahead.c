@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing ahead. A large batch that brings many new keys would make the table grow again and again on
- * the way, and each time keys that it has just placed would be moved. So the table first grows to what
- * the batch will need at least.
+ * Growing ahead. A large batch that brings many new keys would make the table grow again and again
+ * on the way, and each time keys that it has just placed would be moved. So the table first grows
+ * to what the batch will need at least.
  *
- * Growth follows keys and not batch lengths: the new keys are estimated from those of the batch whose
- * hash falls into a small part of all hashes. There each different key is counted once, and only if it is
- * not in the map, so that neither repetition nor keys already present are taken for new ones.
+ * Growth follows keys and not batch lengths: the new keys are estimated from those of the batch
+ * whose hash falls into a small part of all hashes. There each different key is counted once, and
+ * only if it is not in the map, so that neither repetition nor keys already present are taken for
+ * new ones.
  */
 #include <math.h>
 #include <stdlib.h>

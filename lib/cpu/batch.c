@@ -3,8 +3,8 @@
  * The driver of batches: which elements take part, who works on them, and what is told in the end.
  *
  * A small batch is done by the caller's thread. For a large one the device's threads are taken:
- * lookups are cut into ranges; for changes each thread owns some of the submaps and does the
- * elements that belong there (partition.c).
+ * lookups are cut into ranges; changes are sorted by the part of the table that they belong to, and
+ * each part is done by one thread (partition.c).
  */
 #include "lib/cpu/batch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: keys are not looked up one by one but a group at a time, so that the memory of all of them
- * is on its way before the first is needed.
+ * Groups: keys are not looked up one by one but a group at a time, so that the memory of all of
+ * them is on its way before the first is needed.
  */
 #ifndef NACRE_LIB_CPU_GROUP_H
 #define NACRE_LIB_CPU_GROUP_H
@@ -17,8 +17,8 @@
 #define NACREI_GROUP 32u
 
 /*
- * Home buckets are fetched into L2, because more accesses can be under way there than into L1; without
- * AVX-512 the wait for L2 afterwards costs more than that gains.
+ * Home buckets are fetched into L2, because more accesses can be under way there than into L1;
+ * without AVX-512 the wait for L2 afterwards costs more than that gains.
  */
 #define NACREI_GROUP_HINT (NACREI_AVX512 ? 2 : 3)
 

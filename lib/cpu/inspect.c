@@ -48,8 +48,8 @@ nacre_status nacrei_cpu_map_retrieve(nacre_map *base, void *keys_out, void *valu
 }
 
 /*
- * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it. Bucket
- * by bucket along core/probe.h, and not by the kernels' code, so that each proves the other.
+ * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it.
+ * Bucket by bucket along core/probe.h, and not by the kernels' code, so that each proves the other.
  */
 static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t *buckets)
 {

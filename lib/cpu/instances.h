@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of each pair of widths: the same functions with the widths as constants. Compiled once
- * for any processor (kernels.c) and once for those with AVX-512 (kernels_avx512.c), each of which
- * includes this file and gets a table of its own.
+ * The kernels of each pair of widths: the same functions with the widths as constants. Compiled
+ * once for any processor (kernels.c) and once for those with AVX-512 (kernels_avx512.c), each of
+ * which includes this file and gets a table of its own.
  */
 #include "lib/cpu/kernel_find.h"
 #include "lib/cpu/kernel_update.h"

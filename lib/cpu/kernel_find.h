@@ -4,8 +4,8 @@
  * caches, so that many have to be under way at a time. Keys go through in groups:
  *
  *     prepare      hash the keys of a group (group.h)
- *     first_look   fetch their home buckets, while those of the group before are compared. Nearly all
- *                  of that group are done by then; of the others the signatures are fetched
+ *     first_look   fetch their home buckets, while those of the group before are compared. Nearly
+ *                  all of that group are done by then; of the others the signatures are fetched
  *     second_look  one group later: who is sent past its pair of buckets waits for the next pair
  *     go_on        now and then: each key that waits looks at its pair, and is done or moves on
  *

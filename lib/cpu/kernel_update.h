@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The operations that change a map: the four insertions, assign and erase. One thread goes through
- * its elements in order, and no other touches the submaps that it owns; so slots need no atomics.
+ * its elements in order, and no other touches their part of the table meanwhile (partition.c), so
+ * that slots need no atomics.
  */
 #ifndef NACRE_LIB_CPU_KERNEL_UPDATE_H
 #define NACRE_LIB_CPU_KERNEL_UPDATE_H
@@ -13,8 +14,8 @@
 #include "nacre/core/reduction.h"
 
 /*
- * Groups on their way: one is hashed and fetched, one is looked at, of one what lies beyond the second
- * pair is fetched, and one is done.
+ * Groups on their way: one is hashed and fetched, one is looked at, of one what lies beyond the
+ * second pair is fetched, and one is done.
  */
 #define NACREI_UPDATE_STAGES 4u
 
@@ -195,8 +196,9 @@ static __attribute__((noinline)) int nacrei_cpu_update_far(nacrei_cpu_run *run, 
 }
 
 /*
- * Where a new key goes if its pair of buckets settles that: home if it has a hole, else the neighbour, and in
- * either case only if no key of its class went past. NULL: it takes the whole walk.
+ * Where a new key goes if its pair of buckets settles that: home if it has a hole, else the
+ * neighbour, and in either case only if no key of its class went past. NULL: it takes the whole
+ * walk.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_near_hole(unsigned char *home, nacrei_pair pair,
                                                   uint32_t key_bytes, uint32_t value_bytes,
@@ -210,8 +212,8 @@ NACREI_KERNEL unsigned char *nacrei_cpu_near_hole(unsigned char *home, nacrei_pa
 }
 
 /*
- * One key of a group, where that needs nothing but its pair of buckets. 0: it needs more, and nothing was
- * done.
+ * One key of a group, where that needs nothing but its pair of buckets. 0: it needs more, and
+ * nothing was done.
  */
 NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batch *batch,
                                          const nacrei_group *group, uint32_t i, uint64_t element,
@@ -319,7 +321,9 @@ NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table, const 
     at->far_count = far_count;
 }
 
-/* Looks at the pairs fetched last for the far keys of a group, and fetches the next where need be. */
+/*
+ * Looks at the pairs fetched last for the far keys of a group, and fetches the next where need be.
+ */
 NACREI_KERNEL void nacrei_cpu_update_fetch_on(const nacrei_cpu_table *table,
                                               nacrei_update_group *at, uint32_t key_bytes,
                                               uint32_t value_bytes)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two neighbouring buckets, one cache line, looked at as a whole: which slots hold the key, which are
- * empty, and whether an empty one says that the key is not further on. One bit per slot of the line,
- * and no branch, because nobody can predict the answers.
+ * Two neighbouring buckets, one cache line, looked at as a whole: which slots hold the key, which
+ * are empty, and whether an empty one says that the key is not further on. One bit per slot of the
+ * line, and no branch, because nobody can predict the answers.
  *
- * With AVX-512 (kernels_avx512.c) the line is one register. Where a lookup waits for memory, the work
- * beside it adds to its time: the fewer instructions the better.
+ * With AVX-512 (kernels_avx512.c) the line is one register. Where a lookup waits for memory, the
+ * work beside it adds to its time: the fewer instructions the better.
  */
 #ifndef NACRE_LIB_CPU_PAIR_H
 #define NACRE_LIB_CPU_PAIR_H

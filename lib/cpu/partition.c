@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes on several threads. The elements of a chunk of the batch are sorted into lists by the part of
- * the table that they belong to; then the parts are done beside each other. So no slot is touched by
- * two threads, and equal keys meet in one list, in their order.
+ * Changes on several threads. The elements of a chunk of the batch are sorted into lists by the
+ * part of the table that they belong to; then the parts are done beside each other. So no slot is
+ * touched by two threads, and equal keys meet in one list, in their order.
  *
  * Which part a key belongs to is told by bits of its hash that a split leaves alone: the lists stay
  * good while the table grows.
@@ -23,7 +23,9 @@
 #define PARTS_PER_THREAD 4u
 #define PARTS_MAX        256u
 
-/* A smaller table fits into the caches, and grows by too few keys at a time to keep threads busy. */
+/*
+ * A smaller table fits into the caches, and grows by too few keys at a time to keep threads busy.
+ */
 #define HALF_MIN 256u
 
 /* What has no part: an element that the mask leaves out. */

@@ -43,7 +43,9 @@ NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
     for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES / slot_bytes; at += NACREI_REBUILD_BLOCK) {
         const unsigned char *block = scratch->saved + (size_t)at * slot_bytes;
         uint64_t hashes[NACREI_REBUILD_BLOCK];
-        /* Submaps are rebuilt in turn, and the next lies behind this one, but for a segment's last. */
+        /*
+         * Submaps are rebuilt in turn, and the next lies behind this one, but for a segment's last.
+         */
         uintptr_t ahead = NACREI_CPU_IMAGE_BYTES + (uintptr_t)at * slot_bytes;
         for (uint32_t line = 0; line < NACREI_REBUILD_BLOCK * slot_bytes; line += 64) {
             __builtin_prefetch((const void *)((uintptr_t)to.to[0].buckets + ahead + line), 1, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk along a key's path: finding the key, and making a place for one that is not there. It goes
- * by pairs of buckets, the second of which costs nothing once the first has been read. The kernels look
- * at the home pair by themselves and come here for the rest.
+ * The walk along a key's path: finding the key, and making a place for one that is not there. It
+ * goes by pairs of buckets, the second of which costs nothing once the first has been read. The
+ * kernels look at the home pair by themselves and come here for the rest.
  */
 #ifndef NACRE_LIB_CPU_SEARCH_H
 #define NACRE_LIB_CPU_SEARCH_H
@@ -116,8 +116,9 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 }
 
 /*
- * A place for the key that the walk did not find: the first empty slot of the path, so that equal new
- * keys meet. Buckets before it are full, and get the key's bit. NULL: the path has no empty slot.
+ * A place for the key that the walk did not find: the first empty slot of the path, so that equal
+ * new keys meet. Buckets before it are full, and get the key's bit. NULL: the path has no empty
+ * slot.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)
