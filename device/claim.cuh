@@ -121,8 +121,8 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
             }
         } else {
             if (!read) {
-                signatures = near ? nacrei_pair_signatures<true>(table, cursor)
-                                  : nacrei_pair_signatures<false>(table, cursor);
+                signatures = near ? nacrei_pair_signatures<NACREI_NEAR>(table, cursor)
+                                  : nacrei_pair_signatures<NACREI_FAR>(table, cursor);
                 read = true;
             }
             scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);

@@ -13,7 +13,7 @@ namespace
 {
 
 template <typename Width>
-__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+__global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     erase_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::slot_type slot_type;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         slot_type slot;
-        const nacrei_place place = nacrei_locate<Width>(
+        const nacrei_place place = nacrei_locate<Width, NACREI_NEAR>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
             (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot);
         if (place.address != nullptr) {
@@ -52,8 +52,9 @@ template <typename Width>
 cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream)
 {
-    return nacrei_launch(erase_kernel<Width>, nacrei_batch_blocks(elements->count),
-                         NACREI_BATCH_THREADS, 0, stream, *table, *elements);
+    return nacrei_launch(erase_kernel<Width>,
+                         nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
+                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements);
 }
 
 template <typename Width>

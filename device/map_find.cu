@@ -15,7 +15,7 @@ namespace
 {
 
 template <typename Width, unsigned Operation, bool Plain>
-__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+__global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     lookup_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         typename Width::slot_type slot;
-        const nacrei_place place = nacrei_locate<Width>(
+        const nacrei_place place = nacrei_locate<Width, NACREI_NEAR_KEPT>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
             (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot);
         found = place.address != nullptr;
@@ -68,8 +68,8 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, c
     void (*kernel)(const nacrei_table, const nacrei_elements) =
         nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true>
                                         : lookup_kernel<Width, Operation, false>;
-    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0,
-                         stream, *table, *elements);
+    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count, NACREI_LOOKUP_THREADS),
+                         NACREI_LOOKUP_THREADS, 0, stream, *table, *elements);
 }
 
 /*
@@ -79,7 +79,7 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, c
  * together.
  */
 template <typename Width>
-__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+__global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     probe_kernel(const nacrei_table table, const nacrei_elements elements, uint64_t sample_mask,
                  uint32_t *bits)
 {
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
         const uint64_t place = nacrei_hash(hash, 1);
         if ((place >> NACREI_SAMPLE_SHIFT & sample_mask) == 0) {
             typename Width::slot_type slot;
-            missing = nacrei_locate<Width>(
+            missing = nacrei_locate<Width, NACREI_NEAR_KEPT>(
                           table, nacrei_shape_of(table), hash,
                           (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot)
                           .address == nullptr;
@@ -117,8 +117,9 @@ cudaError_t nacrei_probe_batch(const nacrei_table *table, const nacrei_elements 
     if (error != cudaSuccess) {
         return error;
     }
-    return nacrei_launch(probe_kernel<Width>, nacrei_batch_blocks(elements->count),
-                         NACREI_BATCH_THREADS, 0, stream, *table, *elements, sample_mask, bits);
+    return nacrei_launch(probe_kernel<Width>,
+                         nacrei_batch_blocks(elements->count, NACREI_LOOKUP_THREADS),
+                         NACREI_LOOKUP_THREADS, 0, stream, *table, *elements, sample_mask, bits);
 }
 
 template <typename Width>

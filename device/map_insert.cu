@@ -87,7 +87,7 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
 enum { PLAIN, OPTIONS, METERED };
 
 template <typename Width, unsigned Operation, unsigned Kind>
-__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+__global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     insert_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
@@ -138,8 +138,8 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, u
         metered                           ? insert_kernel<Width, Operation, METERED>
         : nacrei_elements_plain(elements) ? insert_kernel<Width, Operation, PLAIN>
                                           : insert_kernel<Width, Operation, OPTIONS>;
-    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count), NACREI_BATCH_THREADS, 0,
-                         stream, *table, *elements);
+    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
+                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements);
 }
 
 } // namespace

@@ -51,7 +51,7 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
         tell_broken(inspection, NACREI_BROKEN_SUBMAP, number, index);
     }
     typename Width::slot_type found;
-    nacrei_place place = nacrei_locate<Width>(table, shape, hash, stored, &found);
+    nacrei_place place = nacrei_locate<Width, NACREI_NEAR>(table, shape, hash, stored, &found);
     if (place.address != address) {
         tell_broken(inspection, NACREI_BROKEN_PLACE, number, index);
     }

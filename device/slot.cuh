@@ -61,6 +61,19 @@ __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
     return word;
 }
 
+/* The same, and the L2 cache is asked to keep what was read. */
+__device__ __forceinline__ uint32_t nacrei_load_near_kept(const uint32_t *address)
+{
+    uint32_t word;
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.relaxed.cta.global.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(word)
+                 : "l"(address), "l"(policy)
+                 : "memory");
+    return word;
+}
+
 template <typename Word>
 __device__ __forceinline__ Word nacrei_load_relaxed(const Word *address)
 {

@@ -84,13 +84,17 @@ __device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table
            nacrei_signature_word(bucket);
 }
 
+enum nacrei_scope { NACREI_FAR, NACREI_NEAR, NACREI_NEAR_KEPT };
+
 /* The word with the signatures of the bucket where a path stands, and of its neighbour. */
-template <bool Near>
+template <nacrei_scope Scope>
 __device__ __forceinline__ uint32_t nacrei_pair_signatures(const nacrei_table &table,
                                                            const nacrei_cursor &cursor)
 {
     const uint32_t *word = nacrei_signature_address(table, cursor.submap, cursor.probe.bucket);
-    return Near ? nacrei_load_near(word) : nacrei_load_relaxed(word);
+    return Scope == NACREI_FAR    ? nacrei_load_relaxed(word)
+           : Scope == NACREI_NEAR ? nacrei_load_near(word)
+                                  : nacrei_load_near_kept(word);
 }
 
 template <bool Near>
@@ -176,9 +180,10 @@ nacrei_slot_of(const typename Width::bucket &bucket, int index)
 /*
  * Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it.
  *
- * One word holds the signatures of both buckets of a pair: it is read once.
+ * One word holds the signatures of both buckets of a pair: it is read once. Lookups ask for it to
+ * be kept; for operations that write to slots that was no gain.
  */
-template <typename Width>
+template <typename Width, nacrei_scope Scope>
 __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
                                                       const nacrei_shape &shape, uint64_t hash,
                                                       typename Width::key_type stored,
@@ -208,7 +213,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
         read = read && (cursor.probe.length & 1) != 0;
         if (scan.hole < 0) {
             if (!read) {
-                signatures = nacrei_pair_signatures<true>(table, cursor);
+                signatures = nacrei_pair_signatures<Scope>(table, cursor);
                 read = true;
             }
             scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);

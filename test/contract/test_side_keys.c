@@ -6,7 +6,7 @@
 
 enum { SIDE = NACREI_SIDE_SLOTS_MAX, OTHERS = 50, ALL = SIDE + OTHERS };
 
-/* The 16 keys whose stored form is a pattern in a set (the first of them in a map with values),
+/* The keys whose stored form is a pattern in a set (the first of them in a map with values),
    among others. */
 static void fill_keys(const test *t, uint64_t *keys)
 {
@@ -91,7 +91,7 @@ NACRE_CONTRACT_TEST(side_keys, side_key_is_outside_of_the_capacity)
        Method: side keys first, last and only; n 1, 8, 16, 40. */
     uint64_t keys[ALL], turned[ALL];
     fill_keys(t, keys);
-    const uint64_t sizes[] = {1, 8, 16, 40};
+    const uint64_t sizes[] = {1, 8, SIDE, SIDE + 24};
     for (int i = 0; i < ALL; i++) {
         turned[i] = keys[ALL - 1 - i];
     }
