@@ -31,9 +31,10 @@ static inline uint32_t nacrei_batch_blocks(uint64_t count, uint32_t threads)
     return (uint32_t)((count + threads - 1) / threads);
 }
 
+template <unsigned Threads>
 __device__ __forceinline__ uint64_t nacrei_element_index(void)
 {
-    return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    return (uint64_t)blockIdx.x * Threads + threadIdx.x;
 }
 
 /* Nothing but keys, values and results: no mask, outcomes, counts or count on the device. */

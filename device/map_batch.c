@@ -407,9 +407,8 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
             NACREI_TRY(nacrei_map_size_read(self, &map->size_finished));
             map->pinned->hints.size = map->size_finished; /* exact now */
         }
-        if (remaining > room_of(map)) {
-            nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
-            NACREI_TRY(grow_by_sample(self, &rest));
+        if (first == 0 && remaining > room_of(map)) {
+            NACREI_TRY(grow_by_sample(self, all));
         }
         room = room_of(map);
         /* Half of the bits, where they bound the number of different keys; else one for each. */

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     erase_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::slot_type slot_type;
-    const uint64_t index = nacrei_element_index();
+    const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool takes_part =
         index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index);
     bool erased = false;

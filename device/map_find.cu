@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     lookup_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
-    const uint64_t index = nacrei_element_index();
+    const uint64_t index = nacrei_element_index<NACREI_LOOKUP_THREADS>();
     bool takes_part = index < elements.count;
     if constexpr (!Plain) {
         takes_part = takes_part && index < nacrei_elements_count(elements) &&
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     probe_kernel(const nacrei_table table, const nacrei_elements elements, uint64_t sample_mask,
                  uint32_t *bits)
 {
-    const uint64_t index = nacrei_element_index();
+    const uint64_t index = nacrei_element_index<NACREI_LOOKUP_THREADS>();
     bool missing = false, first = false;
     if (index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index)) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     insert_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
-    const uint64_t index = nacrei_element_index();
+    const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool exists = index < elements.count;
     bool takes_part = exists;
     if constexpr (Kind != PLAIN) {
