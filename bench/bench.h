@@ -84,7 +84,8 @@ typedef struct bench_run {
     void *keys, *values; /* those, [count] */
     void *memory[8];
     uint32_t memories;
-    char line[256]; /* what the case's line says */
+    double limits[BENCH_LIMITS]; /* over a table of this size; 0: not measured yet */
+    char line[256];              /* what the case's line says */
 } bench_run;
 
 void bench_open(bench_run *run, gbench_state *state, const void *parameters);
@@ -138,9 +139,6 @@ void bench_finish_in(bench_run *run, double seconds, int which, double keys, dou
 double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count);
 
 double bench_median(double *values, uint64_t count); /* sorts them; 0 where there are none */
-
-/* Per second, over a table of so many bytes; measured once. */
-double bench_limit(bench_side *side, int which, uint64_t bytes);
 
 uint64_t bench_slot_bytes(const bench_parameters *p);
 

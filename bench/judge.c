@@ -68,34 +68,22 @@ double bench_median(double *values, uint64_t count)
     return count == 0 ? 0 : values[count / 2];
 }
 
-double bench_limit(bench_side *side, int which, uint64_t bytes)
+/* Measured beside the rounds, since machines are not equally fast all the time. */
+static double limit_of(bench_run *run, int which, uint64_t slots)
 {
-    enum { KNOWN = 64, PASSES = 5 };
-    static struct {
-        const bench_side *side;
-        uint64_t bytes;
-        double limits[BENCH_LIMITS];
-    } known[KNOWN];
-    static int count;
-    for (int i = 0; i < count; i++) {
-        if (known[i].side == side && known[i].bytes == bytes) {
-            return known[i].limits[which];
-        }
-    }
-    int at = count < KNOWN ? count++ : 0;
-    known[at].side = side;
-    known[at].bytes = bytes;
-    bench_limits *limits = side->limits_open(side, bytes);
-    for (int limit = 0; limit < BENCH_LIMITS; limit++) {
+    enum { PASSES = 5 };
+    if (run->limits[which] == 0) {
+        bench_side *side = run->side;
         double passes[PASSES];
-        side->limits_pass(side, limits, limit);
+        bench_limits *limits = side->limits_open(side, slots * bench_slot_bytes(run->p));
+        side->limits_pass(side, limits, which);
         for (int i = 0; i < PASSES; i++) {
-            passes[i] = side->limits_pass(side, limits, limit);
+            passes[i] = side->limits_pass(side, limits, which);
         }
-        known[at].limits[limit] = bench_median(passes, PASSES);
+        side->limits_close(side, limits);
+        run->limits[which] = bench_median(passes, PASSES);
     }
-    side->limits_close(side, limits);
-    return known[at].limits[which];
+    return run->limits[which];
 }
 
 /* ---- what is told ----------------------------------------------------------------------------- */
@@ -155,7 +143,7 @@ void bench_tell_probes(bench_run *run, double absent_rate)
     double cost = absent_rate * miss_cost + (1 - absent_rate) * hit_cost / (keys > 0 ? keys : 1);
     double buckets = absent_rate * statistics.probe_length_mean_missing +
                      (1 - absent_rate) * statistics.probe_length_mean_hit;
-    double limit = bench_limit(run->side, BENCH_READ, run->slots * bench_slot_bytes(run->p));
+    double limit = limit_of(run, BENCH_READ, run->slots);
     bench_counter(run, "buckets", buckets);
     bench_counter(run, "predicted", cost > 0 ? limit / cost : 0);
     bench_say(run, "%5.2f buckets", buckets);
@@ -174,7 +162,7 @@ void bench_finish_in(bench_run *run, double seconds, int which, double keys, dou
     if (run->count > 0) {
         bench_counter(run, "load", (double)run->count / (double)run->slots);
     }
-    double limit = bench_limit(run->side, which, info.capacity_slots * bench_slot_bytes(run->p));
+    double limit = limit_of(run, which, info.capacity_slots);
     double ratio = (which == BENCH_COPY ? bytes : keys) / seconds / limit;
     snprintf(name, sizeof name, "limit:%s", names[which]);
     bench_say(run, "%9.1f M/s  %5.2f of %s", keys / seconds * 1e-6, ratio, names[which]);

@@ -105,6 +105,8 @@ struct bench_limits {
     uint64_t *out;
 };
 
+__extension__ typedef unsigned __int128 wide;
+
 /* One thread's share of a pass. */
 typedef struct part {
     const bench_limits *limits;
@@ -158,11 +160,11 @@ static void *run_part(void *argument)
                part->end - part->begin);
         return NULL;
     }
-    const double lines = (double)(limits->bytes / LINE_BYTES) * 0x1p-64;
+    const uint64_t lines = limits->bytes / LINE_BYTES;
     for (uint64_t at = part->begin; at < part->end; at += AHEAD) {
         uint64_t *line[AHEAD];
         for (int i = 0; i < AHEAD; i++) {
-            uint64_t number = (uint64_t)((double)bench_mix64(limits->keys[at + i]) * lines);
+            uint64_t number = (uint64_t)((wide)bench_mix64(limits->keys[at + i]) * lines >> 64);
             line[i] = (uint64_t *)(limits->table + number * LINE_BYTES);
             if (part->which == BENCH_READ) {
                 __builtin_prefetch(line[i], 0);
