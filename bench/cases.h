@@ -6,6 +6,7 @@
 #include "bench.h"
 
 #define BENCH_CASES(X) \
+    X(self)            \
     X(limit)           \
     X(insert)          \
     X(find)            \
@@ -15,8 +16,7 @@
     X(growth)          \
     X(churn)           \
     X(streams)         \
-    X(small)           \
-    X(self)
+    X(small)
 
 /* Adds the file's cases for the profile's side. */
 #define BENCH_DECLARE(name) void bench_cases_##name(const bench_profile *profile);

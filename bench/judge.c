@@ -165,7 +165,7 @@ void bench_finish_in(bench_run *run, double seconds, int which, double keys, dou
     double limit = limit_of(run, which, info.capacity_slots);
     double ratio = (which == BENCH_COPY ? bytes : keys) / seconds / limit;
     snprintf(name, sizeof name, "limit:%s", names[which]);
-    bench_say(run, "%9.1f M/s  %5.2f of %s", keys / seconds * 1e-6, ratio, names[which]);
+    bench_say(run, "%9.1f M/s  %6.3f of %s", keys / seconds * 1e-6, ratio, names[which]);
     bench_counter(run, "keys", keys);
     bench_counter(run, "keys/s", keys / seconds);
     bench_counter(run, "bytes/s", bytes / seconds);

@@ -9,13 +9,13 @@
 #include "cuda_kernels.h"
 
 /* With a failed call of CUDA itself nothing that follows means anything. */
-#define CUDA(expression)                                                          \
-    do {                                                                          \
-        cudaError_t result = (expression);                                        \
-        if (result != cudaSuccess) {                                              \
-            fprintf(stderr, "%s: %s\n", #expression, cudaGetErrorString(result)); \
-            exit(1);                                                              \
-        }                                                                         \
+#define CUDA(expression)                                                               \
+    do {                                                                               \
+        cudaError_t cuda_status = (expression);                                        \
+        if (cuda_status != cudaSuccess) {                                              \
+            fprintf(stderr, "%s: %s\n", #expression, cudaGetErrorString(cuda_status)); \
+            exit(1);                                                                   \
+        }                                                                              \
     } while (0)
 
 /* Enough for the rate over a small table to be steady; and no more than a batch has. */
