@@ -185,10 +185,10 @@ static void add_growth(const bench_parameters *p)
 
 void bench_cases_growth(const bench_profile *profile)
 {
-    static const uint64_t batches[] = {4000000, 16000000, 100000000};
+    static const uint64_t batches[] = {1000000, 4000000, 16000000, 100000000};
     bench_parameters p = bench_defaults(profile);
     p.rounds = 3;
-    p.batch = profile->keys < 1000000 ? 1000 : 1000000;
+    p.batch = profile->keys < 1000000 ? 1000 : profile->keys < 50000000 ? 100000 : 1000000;
     p.first_slots = 1000;
     add_growth(&p);
     p.first_slots = 1000000;
@@ -200,8 +200,8 @@ void bench_cases_growth(const bench_profile *profile)
     p.absent_rate = 0;
     bench_add("load", mean_load, &p, "sizes=64K-%s", bench_human(p.keys).text);
     for (uint32_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
-        p.batch = batches[i];
-        if (profile->full || profile->keys > 50000000) {
+        if (batches[i] > p.batch && (profile->full || profile->keys > 50000000)) {
+            p.batch = batches[i];
             add_growth(&p);
         }
     }

@@ -35,6 +35,7 @@ static bench_profile profile_of(const char *name, bench_side *side)
     } else if (side->capture != NULL) {
         profile.slots = (uint64_t)1 << 27;
         profile.keys = 100000000;
+        profile.rounds = 9;
     } else if (strcmp(name, "full") == 0) {
         profile.slots = (uint64_t)1 << 24;
         profile.keys = 10000000;
