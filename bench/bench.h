@@ -53,7 +53,7 @@ typedef struct bench_parameters {
 /* Parameters with 8-byte keys and values and the sizes of the profile. */
 bench_parameters bench_defaults(const bench_profile *profile);
 
-/* map/<operation>/<side>/k<key>v<value>/<the rest, printf>; without kernels for the widths: none. */
+/* map/<operation>/<side>/k<key>v<value>/<the rest>; nothing where the build lacks the widths. */
 void bench_add(const char *operation, gbench_function function, const bench_parameters *parameters,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -109,7 +109,7 @@ double bench_stop(bench_run *run);
 void bench_must(bench_run *run, nacre_status status);
 void bench_fail(bench_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- what must be true afterwards --------------------------------------------------------------*/
+/* ---- what must be true afterwards ----------------------------------------------------------- */
 
 void bench_expect_size(bench_run *run, uint64_t size);
 /* `answers` of lookups of `keys`; value_bytes 1: of contains. */
@@ -120,7 +120,7 @@ void bench_expect_found(bench_run *run, const bench_keys *keys, uint64_t count);
 /* nacre_map_check. */
 void bench_expect_sound(bench_run *run);
 
-/* ---- what is told ----------------------------------------------------------------------------- */
+/* ---- what is told --------------------------------------------------------------------------- */
 
 /* A counter, and the target for it where the case has one: as counter `min:NAME` or `max:NAME`. */
 void bench_counter(bench_run *run, const char *name, double value);
@@ -142,7 +142,7 @@ double bench_median(double *values, uint64_t count); /* sorts them; 0 where ther
 
 uint64_t bench_slot_bytes(const bench_parameters *p);
 
-/* ---- targets.c -------------------------------------------------------------------------------- */
+/* ---- targets.c ------------------------------------------------------------------------------ */
 
 /* A counter of some cases must be at least, or at most, so much. */
 typedef struct bench_target {

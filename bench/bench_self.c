@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The suite itself: the judge of each side says no where it must, and a case whose answers are wrong
- * fails, and the program with it.
+ * The suite itself: the judge of each side says no where it must, and a case whose answers are
+ * wrong fails, and the program with it.
  */
 #include "cases.h"
 

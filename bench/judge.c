@@ -86,7 +86,7 @@ static double limit_of(bench_run *run, int which, uint64_t slots)
     return run->limits[which];
 }
 
-/* ---- what is told ----------------------------------------------------------------------------- */
+/* ---- what is told --------------------------------------------------------------------------- */
 
 void bench_say(bench_run *run, const char *format, ...)
 {

@@ -4,9 +4,9 @@
  *
  *     nacre_bench [--profile=smoke|quick|full] [flags of Google Benchmark]
  *
- * --benchmark_filter=REGEX chooses cases, --benchmark_out=FILE keeps the results as JSON. quick, the
- * default, takes at most two minutes; full has all values of each axis; smoke is for testing the
- * suite, on the CPU only. Exits with 1 where a case failed.
+ * --benchmark_filter=REGEX chooses cases, --benchmark_out=FILE keeps the results as JSON. The
+ * default, quick, takes at most two minutes; full has all values of each axis; smoke is for testing
+ * the suite, on the CPU only. Exits with 1 where a case failed.
  */
 #include "cases.h"
 

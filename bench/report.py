@@ -8,13 +8,17 @@
 
 Only Python 3.8's own library is needed; without matplotlib the report has no pictures and says so.
 """
+
 import json
 import os
 import re
 import sys
 
-LIMIT_NAMES = {"copy": "C, copy bandwidth", "read": "G, random reads",
-               "update": "A, random updates"}
+LIMIT_NAMES = {
+    "copy": "C, copy bandwidth",
+    "read": "G, random reads",
+    "update": "A, random updates",
+}
 NOISE_MIN = 0.03  # less than this is never told as a change
 
 
@@ -37,7 +41,7 @@ class Case:
         """The limit that bounds the case, and its rate."""
         for key, value in self.counters.items():
             if key.startswith("limit:"):
-                return key[len("limit:"):], value
+                return key[len("limit:") :], value
         return None, None
 
     def rate(self):
@@ -70,11 +74,13 @@ class Results:
         self.context = data["context"]
         self.cases = [Case(entry) for entry in data["benchmarks"]]
         self.by_name = {case.name: case for case in self.cases}
-        self.sides = [side for side in ("cpu", "cuda")
-                      if any(case.side == side for case in self.cases)]
+        self.sides = [
+            side for side in ("cpu", "cuda") if any(case.side == side for case in self.cases)
+        ]
 
 
 # ---- numbers as text ----------------------------------------------------------------------------
+
 
 def human(value, unit=""):
     if value is None:
@@ -93,12 +99,14 @@ def verdict(case):
     texts = []
     for counter, sign, value, target, met in case.targets():
         shown = "" if counter == "ratio" else "%s %s, " % (counter, human(value).strip())
-        texts.append("%s%s %s: %s" % (shown, sign, human(target).strip(),
-                                      "met" if met else "**NOT MET**"))
+        texts.append(
+            "%s%s %s: %s" % (shown, sign, human(target).strip(), "met" if met else "**NOT MET**")
+        )
     return "; ".join(texts)
 
 
 # ---- the report ---------------------------------------------------------------------------------
+
 
 def write_head(results, out):
     context = results.context
@@ -108,22 +116,33 @@ def write_head(results, out):
     for name in ("processor", "compiler", "profile", "commit", "driver", "toolkit", "date"):
         if context.get(name):
             out.write("- %s: %s\n" % (name, context[name]))
-    out.write("\nMedians of the rounds after a warm-up; *spread* is the distance between the quartiles, "
-              "as a share\nof the median. *Ratio* is to the limit that bounds the case, measured beside "
-              "it over a table of the\nsame size: C copy bandwidth, G random reads, A random updates. "
-              "*Predicted* is what the buckets visited\nallow by that limit. Targets in keys per second "
-              "and microseconds are for an H200.\n\n")
+    out.write(
+        "\nMedians of the rounds after a warm-up; *spread* is the distance between the quartiles, "
+        "as a share\nof the median. *Ratio* is to the limit that bounds the case, measured beside "
+        "it over a table of the\nsame size: C copy bandwidth, G random reads, A random updates. "
+        "*Predicted* is what the buckets visited\nallow by that limit. Targets in keys per second "
+        "and microseconds are for an H200.\n\n"
+    )
 
 
 def write_limits(results, out):
     limits = [case for case in results.cases if case.kind == "limit" and not case.error]
     if limits:
-        out.write("## Limits\n\n| limit | device | table | rate | spread |\n|---|---|---|---|---|\n")
+        out.write(
+            "## Limits\n\n| limit | device | table | rate | spread |\n|---|---|---|---|---|\n"
+        )
         for case in limits:
             unit = "B/s" if case.operation == "copy" else "/s"
-            out.write("| %s | %s | %s | %s | %.1f %% |\n" % (
-                LIMIT_NAMES[case.operation], case.side, human(case.get("table_bytes"), "B"),
-                human(case.rate(), unit), 100 * case.get("spread", 0)))
+            out.write(
+                "| %s | %s | %s | %s | %.1f %% |\n"
+                % (
+                    LIMIT_NAMES[case.operation],
+                    case.side,
+                    human(case.get("table_bytes"), "B"),
+                    human(case.rate(), unit),
+                    100 * case.get("spread", 0),
+                )
+            )
         out.write("\n")
 
 
@@ -131,36 +150,63 @@ def write_targets(results, out):
     judged = [(case, target) for case in results.cases for target in case.targets()]
     if judged:
         met = sum(target[4] for _, target in judged)
-        out.write("## Targets: %d of %d met\n\n| case | what | is | target | |\n|---|---|---|---|---|\n"
-                  % (met, len(judged)))
+        out.write(
+            "## Targets: %d of %d met\n\n| case | what | is | target | |\n|---|---|---|---|---|\n"
+            % (met, len(judged))
+        )
         for case, (counter, sign, value, target, met) in judged:
-            out.write("| `%s` | %s | %s | %s %s | %s |\n" % (
-                case.name, counter, human(value).strip(), sign, human(target).strip(),
-                "met" if met else "**NOT MET**"))
+            out.write(
+                "| `%s` | %s | %s | %s %s | %s |\n"
+                % (
+                    case.name,
+                    counter,
+                    human(value).strip(),
+                    sign,
+                    human(target).strip(),
+                    "met" if met else "**NOT MET**",
+                )
+            )
         out.write("\n")
 
 
 def write_cases(results, side, out):
     out.write("## Cases: %s\n\n" % side)
-    out.write("| case | load | keys/s | bytes/s | ratio | of | spread | buckets | predicted | beside |\n"
-              "|---|---|---|---|---|---|---|---|---|---|\n")
+    out.write(
+        "| case | load | keys/s | bytes/s | ratio | of | spread | buckets | predicted | beside |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n"
+    )
     for case in results.cases:
         if case.side != side or case.kind == "limit" or case.error or case.rate() is None:
             continue
         which, _ = case.limit()
         letter = LIMIT_NAMES[which][0] if which else ""
         beside = [verdict(case)] if verdict(case) else []
-        for counter, form in (("us/call", "%.2f us a call"), ("of_fresh", "%.2f of a fresh map"),
-                              ("longest", "longest batch %.1f x the median"),
-                              ("memory_peak", "memory peak %.2f of the end's"),
-                              ("mean_load", "mean load %.2f")):
+        for counter, form in (
+            ("us/call", "%.2f us a call"),
+            ("of_fresh", "%.2f of a fresh map"),
+            ("longest", "longest batch %.1f x the median"),
+            ("memory_peak", "memory peak %.2f of the end's"),
+            ("mean_load", "mean load %.2f"),
+        ):
             if counter in case.counters and counter not in verdict(case):
                 beside.append(form % case.get(counter))
-        out.write("| `%s/%s/%s` | %s | %s | %s | %s | %s | %.1f %% | %s | %s | %s |\n" % (
-            case.operation, case.widths, case.rest, ratio_text(case.get("load")),
-            human(case.get("keys/s")), human(case.get("bytes/s"), "B"), ratio_text(case.get("ratio")),
-            letter, 100 * case.get("spread", 0), ratio_text(case.get("buckets")),
-            human(case.get("predicted")), "; ".join(beside)))
+        out.write(
+            "| `%s/%s/%s` | %s | %s | %s | %s | %s | %.1f %% | %s | %s | %s |\n"
+            % (
+                case.operation,
+                case.widths,
+                case.rest,
+                ratio_text(case.get("load")),
+                human(case.get("keys/s")),
+                human(case.get("bytes/s"), "B"),
+                ratio_text(case.get("ratio")),
+                letter,
+                100 * case.get("spread", 0),
+                ratio_text(case.get("buckets")),
+                human(case.get("predicted")),
+                "; ".join(beside),
+            )
+        )
     out.write("\n")
 
 
@@ -178,8 +224,10 @@ def report(path, folder):
     os.makedirs(folder, exist_ok=True)
     try:
         import matplotlib
+
         matplotlib.use("Agg")
         import matplotlib.pyplot as plot
+
         pictures = draw_all(results, folder, plot)
     except ImportError:
         pictures = None
@@ -197,8 +245,10 @@ def report(path, folder):
         write_errors(results, out)
     print("report: %s" % target)
     if pictures is None:
-        print("no plots: install matplotlib (Debian: python3-matplotlib) and run %s %s"
-              % (sys.argv[0], path))
+        print(
+            "no plots: install matplotlib (Debian: python3-matplotlib) and run %s %s"
+            % (sys.argv[0], path)
+        )
 
 
 # ---- plots --------------------------------------------------------------------------------------
@@ -212,9 +262,15 @@ def unit_of(side):
 
 def over_load(results, side, operation, widths):
     """The cases of an operation that differ in nothing but the load."""
-    cases = [case for case in results.cases
-             if case.side == side and case.operation == operation and case.widths == widths
-             and re.fullmatch(r"load=[0-9.]+", case.rest) and case.get("keys/s")]
+    cases = [
+        case
+        for case in results.cases
+        if case.side == side
+        and case.operation == operation
+        and case.widths == widths
+        and re.fullmatch(r"load=[0-9.]+", case.rest)
+        and case.get("keys/s")
+    ]
     return sorted(cases, key=lambda case: case.get("load"))
 
 
@@ -233,16 +289,28 @@ def draw_over_load(results, side, folder, plot, counter, title, file):
         if not cases:
             continue
         scale = unit_of(side)[0] if counter == "keys/s" else 1
-        line, = axes.plot([case.get("load") for case in cases],
-                          [case.get(counter) / scale for case in cases], marker="o", label=operation)
+        (line,) = axes.plot(
+            [case.get("load") for case in cases],
+            [case.get(counter) / scale for case in cases],
+            marker="o",
+            label=operation,
+        )
         if counter == "keys/s" and cases[0].get("predicted"):
-            axes.plot([case.get("load") for case in cases],
-                      [case.get("predicted") / scale for case in cases], linestyle=":",
-                      color=line.get_color(), label=operation + ", predicted")
+            axes.plot(
+                [case.get("load") for case in cases],
+                [case.get("predicted") / scale for case in cases],
+                linestyle=":",
+                color=line.get_color(),
+                label=operation + ", predicted",
+            )
         goals = [case for case in cases if "min:" + counter in case.counters]
-        axes.scatter([case.get("load") for case in goals],
-                     [case.get("min:" + counter) for case in goals], marker="_", s=300,
-                     color=line.get_color())
+        axes.scatter(
+            [case.get("load") for case in goals],
+            [case.get("min:" + counter) for case in goals],
+            marker="_",
+            s=300,
+            color=line.get_color(),
+        )
     axes.set_xlabel("load")
     axes.set_ylabel(unit_of(side)[1] if counter == "keys/s" else "ratio (dashes: targets)")
     axes.set_ylim(bottom=0)
@@ -254,17 +322,32 @@ def draw_over_load(results, side, folder, plot, counter, title, file):
 
 
 def draw_growth(results, side, folder, plot, file):
-    cases = [case for case in results.cases if case.side == side and case.operation == "growth"
-             and case.widths == "k8v8" and len(case.curve("keys")) > 1]
+    cases = [
+        case
+        for case in results.cases
+        if case.side == side
+        and case.operation == "growth"
+        and case.widths == "k8v8"
+        and len(case.curve("keys")) > 1
+    ]
     if not cases:
         return None
     figure, (rates, memory) = plot.subplots(1, 2, figsize=(12, 5))
     for case in cases:
         millions = [keys / 1e6 for keys in case.curve("keys")]
-        rates.plot(millions, [rate / unit_of(side)[0] for rate in case.curve("rate")], marker=".", label=case.rest)
-        memory.plot(millions, [size / 1e6 for size in case.curve("memory")], marker=".",
-                    label=case.rest)
-    for axes, label in ((rates, unit_of(side)[1] + ", growth included"), (memory, "MB held by the map")):
+        rates.plot(
+            millions,
+            [rate / unit_of(side)[0] for rate in case.curve("rate")],
+            marker=".",
+            label=case.rest,
+        )
+        memory.plot(
+            millions, [size / 1e6 for size in case.curve("memory")], marker=".", label=case.rest
+        )
+    for axes, label in (
+        (rates, unit_of(side)[1] + ", growth included"),
+        (memory, "MB held by the map"),
+    ):
         axes.set_xlabel("million keys")
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
@@ -279,15 +362,28 @@ def draw_all(results, folder, plot):
     pictures = []
     for side in results.sides:
         if over_load(results, side, "find_hit", "k8v8"):
-            pictures.append(draw_over_load(results, side, folder, plot, "keys/s", "Rate against load",
-                                           "rate_%s.png" % side))
-            pictures.append(draw_over_load(results, side, folder, plot, "ratio", "Ratio to the limit",
-                                           "ratio_%s.png" % side))
+            pictures.append(
+                draw_over_load(
+                    results, side, folder, plot, "keys/s", "Rate against load", "rate_%s.png" % side
+                )
+            )
+            pictures.append(
+                draw_over_load(
+                    results,
+                    side,
+                    folder,
+                    plot,
+                    "ratio",
+                    "Ratio to the limit",
+                    "ratio_%s.png" % side,
+                )
+            )
         pictures.append(draw_growth(results, side, folder, plot, "growth_%s.png" % side))
     return [picture for picture in pictures if picture]
 
 
 # ---- comparing two runs -------------------------------------------------------------------------
+
 
 def judge(old, new):
     """(change of the rate or None, verdict)"""
@@ -313,9 +409,16 @@ def compare(old_path, new_path):
         before = old.by_name.get(case.name)
         change, word = judge(before, case) if before else (None, "new")
         counts[word] = counts.get(word, 0) + 1
-        print("| `%s` | %s | %s | %s | %s |" % (
-            case.name, human(before.rate()) if before else "", human(case.rate()),
-            "" if change is None else "%+.1f %%" % (100 * change), word))
+        print(
+            "| `%s` | %s | %s | %s | %s |"
+            % (
+                case.name,
+                human(before.rate()) if before else "",
+                human(case.rate()),
+                "" if change is None else "%+.1f %%" % (100 * change),
+                word,
+            )
+        )
     for name in old.by_name:
         if name not in new.by_name:
             counts["gone"] = counts.get("gone", 0) + 1

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 /* Reads or changes that are asked for before the first of them is looked at. */
-#define AHEAD      64
-#define LINE_BYTES 64
-#define ACCESSES   ((uint64_t)4 << 20)
+#define AHEAD        64
+#define LINE_BYTES   64
+#define ACCESSES_MIN ((uint64_t)1 << 18)
+#define ACCESSES_MAX ((uint64_t)1 << 22)
 
 double bench_now(void)
 {
@@ -99,7 +100,7 @@ static double stop(bench_side *side)
 /* ---- limits --------------------------------------------------------------------------------- */
 
 struct bench_limits {
-    uint64_t bytes; /* of the table */
+    uint64_t bytes, accesses; /* of the table, to it */
     char *table;
     uint64_t *keys;
     uint64_t *out;
@@ -135,10 +136,13 @@ static bench_limits *limits_open(bench_side *side, uint64_t bytes)
     }
     limits->bytes = (bytes + 2 * LINE_BYTES - 1) / (2 * LINE_BYTES) * 2 * LINE_BYTES;
     limits->table = pages(limits->bytes);
-    limits->keys = pages(ACCESSES * 8);
-    limits->out = pages(ACCESSES * 8);
-    bench_keys keys = {BENCH_IN_ORDER, 8, 0, ACCESSES, 0, 0};
-    make(side, &keys, limits->keys, NULL, 0, ACCESSES);
+    limits->accesses = limits->bytes / 16 / AHEAD * AHEAD;
+    limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
+    limits->accesses = limits->accesses > ACCESSES_MAX ? ACCESSES_MAX : limits->accesses;
+    limits->keys = pages(limits->accesses * 8);
+    limits->out = pages(limits->accesses * 8);
+    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
+    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
     return limits;
 }
 
@@ -146,8 +150,8 @@ static void limits_close(bench_side *side, bench_limits *limits)
 {
     (void)side;
     munmap(limits->table, limits->bytes);
-    munmap(limits->keys, ACCESSES * 8);
-    munmap(limits->out, ACCESSES * 8);
+    munmap(limits->keys, limits->accesses * 8);
+    munmap(limits->out, limits->accesses * 8);
     free(limits);
 }
 
@@ -189,7 +193,7 @@ static double limits_pass(bench_side *side, bench_limits *limits, int which)
     pthread_t threads[THREADS_MAX];
     part parts[THREADS_MAX];
     uint64_t unit = which == BENCH_COPY ? LINE_BYTES : AHEAD;
-    uint64_t units = (which == BENCH_COPY ? limits->bytes / 2 : ACCESSES) / unit;
+    uint64_t units = (which == BENCH_COPY ? limits->bytes / 2 : limits->accesses) / unit;
     uint32_t count = side->threads < THREADS_MAX ? side->threads : THREADS_MAX;
     double before = bench_now();
     for (uint32_t t = 0; t < count; t++) {

@@ -56,7 +56,7 @@ NACREI_INLINE double bench_draw(uint64_t i, uint64_t salt)
     return (double)(bench_mix64(i * 0x9E3779B97F4A7C15u + salt) >> 11) * 0x1p-53;
 }
 
-/* A bijection of 0 .. range - 1: of the next power of two, repeated until the result is in range. */
+/* A bijection of 0 .. range - 1: of the next power of two, repeated until in range. */
 NACREI_INLINE uint64_t bench_shuffle(uint64_t x, uint64_t range)
 {
     uint32_t bits = 2;
