@@ -2,7 +2,8 @@
 #include "aged.h"
 
 /* Seconds of as many lookups in a map that is filled in one batch. */
-static double fresh_seconds(bench_run *aged, double load, uint64_t count)
+static double fresh_seconds(bench_run *aged, double load, uint64_t count,
+                            const nacre_options *options)
 {
     bench_parameters parameters = *aged->p;
     bench_run run;
@@ -14,7 +15,7 @@ static double fresh_seconds(bench_run *aged, double load, uint64_t count)
     count = count < run.count ? count : run.count;
     void *looked_up = bench_make(&run, &keys, count, NULL);
     void *answers = bench_memory(&run, count * parameters.value_bytes);
-    double seconds = bench_time_finds(&run, looked_up, answers, count) / (double)count;
+    double seconds = bench_time_finds(&run, looked_up, answers, count, options) / (double)count;
     aged->failed |= run.failed;
     bench_close(&run);
     return seconds;
@@ -52,6 +53,6 @@ void bench_find_aged(bench_run *run, const bench_keys *present)
     bench_finish(run, BENCH_READ, (double)count,
                  (double)(count * (p->key_bytes + p->value_bytes + 32)));
     double seconds = gbench_median(run->state) / (double)count;
-    double fresh = fresh_seconds(run, (double)count / (double)run->slots, count);
+    double fresh = fresh_seconds(run, (double)count / (double)run->slots, count, &options);
     bench_counter(run, "of_fresh", fresh / seconds);
 }

@@ -202,14 +202,14 @@ void bench_start(bench_run *run)
     run->side->start(run->side);
 }
 
-double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count)
+double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
+                        const nacre_options *options)
 {
     enum { PASSES = 5 };
     double passes[PASSES];
     for (int i = -1; i < PASSES && !run->failed; i++) {
         run->side->start(run->side);
-        bench_must(
-            run, nacre_map_find(run->map, keys, count, answers, &run->options, run->side->stream));
+        bench_must(run, nacre_map_find(run->map, keys, count, answers, options, run->side->stream));
         passes[i < 0 ? 0 : i] = run->side->stop(run->side);
     }
     return run->failed ? 0 : bench_median(passes, PASSES);

@@ -136,7 +136,8 @@ void bench_finish(bench_run *run, int which, double keys, double bytes);
 void bench_finish_in(bench_run *run, double seconds, int which, double keys, double bytes);
 
 /* Median of a few lookups of `count` keys after one that does not count, outside of the rounds. */
-double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count);
+double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
+                        const nacre_options *options);
 
 double bench_median(double *values, uint64_t count); /* sorts them; 0 where there are none */
 

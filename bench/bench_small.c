@@ -84,7 +84,6 @@ void bench_cases_small(const bench_profile *profile)
 {
     static const uint64_t batches[] = {1, 1024, 65536, 1048576};
     bench_parameters p = bench_defaults(profile);
-    p.slots = p.slots < 2097152 ? p.slots : 2097152; /* a million keys at this load */
     p.rounds = 20;
     for (uint32_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
         p.batch = batches[i];
@@ -94,6 +93,13 @@ void bench_cases_small(const bench_profile *profile)
                           p.graph ? CALLS : 0);
             }
         }
+    }
+    /* The same in a table that fits into the caches. */
+    p.slots = p.slots < 1000000 ? p.slots : 1000000;
+    p.graph = p.side->capture != NULL;
+    for (p.batch = 1024; p.batch <= 65536 && p.batch <= p.slots / 2; p.batch *= 64) {
+        bench_add("find_small", find_small, &p, "batch=%" PRIu64 "/graph=%d/slots=%s", p.batch,
+                  p.graph ? CALLS : 0, bench_human(p.slots).text);
     }
     p.graph = 0;
     p.batch = 1;

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Reads or changes that are asked for before the first of them is looked at. */
+/* A line is asked for so many accesses before it is looked at. */
 #define AHEAD        64
 #define LINE_BYTES   64
 #define ACCESSES_MIN ((uint64_t)1 << 18)
-#define ACCESSES_MAX ((uint64_t)1 << 22)
+#define ACCESSES_MAX ((uint64_t)1 << 20) /* a thread */
 
 double bench_now(void)
 {
@@ -113,6 +113,7 @@ typedef struct part {
     const bench_limits *limits;
     int which;
     uint64_t begin, end;
+    pthread_barrier_t *ready;
 } part;
 
 /* Pages as large as the system gives them, as in the library, and touched. */
@@ -136,13 +137,14 @@ static bench_limits *limits_open(bench_side *side, uint64_t bytes)
     }
     limits->bytes = (bytes + 2 * LINE_BYTES - 1) / (2 * LINE_BYTES) * 2 * LINE_BYTES;
     limits->table = pages(limits->bytes);
-    limits->accesses = limits->bytes / 16 / AHEAD * AHEAD;
+    const uint64_t most = ACCESSES_MAX * side->threads;
+    limits->accesses = limits->bytes / 16;
     limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
-    limits->accesses = limits->accesses > ACCESSES_MAX ? ACCESSES_MAX : limits->accesses;
-    limits->keys = pages(limits->accesses * 8);
+    limits->accesses = limits->accesses > most ? most : limits->accesses;
+    limits->keys = pages((limits->accesses + AHEAD) * 8);
     limits->out = pages(limits->accesses * 8);
-    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
-    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
+    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses + AHEAD, 0, 0};
+    make(side, &keys, limits->keys, NULL, 0, limits->accesses + AHEAD);
     return limits;
 }
 
@@ -150,38 +152,35 @@ static void limits_close(bench_side *side, bench_limits *limits)
 {
     (void)side;
     munmap(limits->table, limits->bytes);
-    munmap(limits->keys, limits->accesses * 8);
+    munmap(limits->keys, (limits->accesses + AHEAD) * 8);
     munmap(limits->out, limits->accesses * 8);
     free(limits);
+}
+
+static uint64_t *line_of(const bench_limits *limits, uint64_t i)
+{
+    const uint64_t lines = limits->bytes / LINE_BYTES;
+    uint64_t number = (uint64_t)((wide)bench_mix64(limits->keys[i]) * lines >> 64);
+    return (uint64_t *)(limits->table + number * LINE_BYTES);
 }
 
 static void *run_part(void *argument)
 {
     const part *part = argument;
     const bench_limits *limits = part->limits;
+    pthread_barrier_wait(part->ready);
     if (part->which == BENCH_COPY) {
         memcpy(limits->table + limits->bytes / 2 + part->begin, limits->table + part->begin,
                part->end - part->begin);
-        return NULL;
-    }
-    const uint64_t lines = limits->bytes / LINE_BYTES;
-    for (uint64_t at = part->begin; at < part->end; at += AHEAD) {
-        uint64_t *line[AHEAD];
-        for (int i = 0; i < AHEAD; i++) {
-            uint64_t number = (uint64_t)((wide)bench_mix64(limits->keys[at + i]) * lines >> 64);
-            line[i] = (uint64_t *)(limits->table + number * LINE_BYTES);
-            if (part->which == BENCH_READ) {
-                __builtin_prefetch(line[i], 0);
-            } else {
-                __builtin_prefetch(line[i], 1);
-            }
+    } else if (part->which == BENCH_READ) {
+        for (uint64_t i = part->begin; i < part->end; i++) {
+            __builtin_prefetch(line_of(limits, i + AHEAD), 0);
+            limits->out[i] = *line_of(limits, i);
         }
-        for (int i = 0; i < AHEAD; i++) {
-            if (part->which == BENCH_READ) {
-                limits->out[at + i] = *line[i];
-            } else {
-                *line[i] += limits->keys[at + i];
-            }
+    } else {
+        for (uint64_t i = part->begin; i < part->end; i++) {
+            __builtin_prefetch(line_of(limits, i + AHEAD), 1);
+            *line_of(limits, i) += limits->out[i];
         }
     }
     return NULL;
@@ -192,23 +191,25 @@ static double limits_pass(bench_side *side, bench_limits *limits, int which)
     enum { THREADS_MAX = 256 };
     pthread_t threads[THREADS_MAX];
     part parts[THREADS_MAX];
-    uint64_t unit = which == BENCH_COPY ? LINE_BYTES : AHEAD;
-    uint64_t units = (which == BENCH_COPY ? limits->bytes / 2 : limits->accesses) / unit;
-    uint32_t count = side->threads < THREADS_MAX ? side->threads : THREADS_MAX;
-    double before = bench_now();
+    pthread_barrier_t ready;
+    const uint64_t amount = which == BENCH_COPY ? limits->bytes / 2 : limits->accesses;
+    const uint32_t count = side->threads < THREADS_MAX ? side->threads : THREADS_MAX;
+    pthread_barrier_init(&ready, NULL, count + 1);
     for (uint32_t t = 0; t < count; t++) {
-        parts[t] = (part){limits, which, units * t / count * unit, units * (t + 1) / count * unit};
-        if (t > 0 && pthread_create(&threads[t], NULL, run_part, &parts[t]) != 0) {
+        parts[t] = (part){limits, which, amount * t / count, amount * (t + 1) / count, &ready};
+        if (pthread_create(&threads[t], NULL, run_part, &parts[t]) != 0) {
             fprintf(stderr, "no thread for a limit\n");
             exit(1);
         }
     }
-    run_part(&parts[0]);
-    for (uint32_t t = 1; t < count; t++) {
+    double before = bench_now();
+    pthread_barrier_wait(&ready);
+    for (uint32_t t = 0; t < count; t++) {
         pthread_join(threads[t], NULL);
     }
     double seconds = bench_now() - before;
-    return (which == BENCH_COPY ? 2.0 : 1.0) * (double)(units * unit) / seconds;
+    pthread_barrier_destroy(&ready);
+    return (which == BENCH_COPY ? 2.0 : 1.0) * (double)amount / seconds;
 }
 
 static void close_side(bench_side *side)
