@@ -25,7 +25,7 @@ status=0
 cat "$folder/all.txt"
 [ $status -eq 1 ] || fail "a wrong answer gave exit status $status"
 [ "$(grep -c 'FAILED' "$folder/all.txt")" -eq 1 ] || fail "not exactly one case failed"
-grep -q 'wrong_answer .*FAILED: WRONG' "$folder/all.txt" || fail "another case than the wrong one failed"
+grep -q 'wrong_answer .*FAILED: WRONG' "$folder/all.txt" || fail "another case failed"
 "$bench" --profile=smoke --benchmark_filter=/insert/.*load=0.[58]0$ --benchmark_out="$folder/some.json" \
     > /dev/null || fail "insertions alone failed"
 status=0
@@ -44,7 +44,7 @@ rows=$(grep -c '^| `[a-z_]*/k[48]v[048]/' "$folder/out/report.md")
 grep -q '^| `map/self/cpu/k8v8/wrong_answer` | FAILED: WRONG' "$folder/out/report.md" ||
     fail "the report keeps quiet about the case that failed"
 
-# Against itself everything is noise; at twice the rate everything is better, and the other way round.
+# Against itself everything is noise; at twice the rate everything is better, at half worse.
 "$python" - "$folder" << 'EOF'
 import json, sys
 folder = sys.argv[1]
