@@ -43,6 +43,19 @@ uint32_t bench_loads(const bench_profile *profile, const double **loads)
     return profile->full ? sizeof all / sizeof all[0] : sizeof some / sizeof some[0];
 }
 
+bench_parameters *bench_keep(const bench_parameters *parameters, const char *name)
+{
+    bench_parameters *kept = malloc(sizeof *kept);
+    char *kept_name = strdup(name);
+    if (kept == NULL || kept_name == NULL) {
+        fprintf(stderr, "no memory for the case %s\n", name);
+        exit(1);
+    }
+    *kept = *parameters;
+    kept->name = kept_name;
+    return kept;
+}
+
 void bench_add(const char *operation, gbench_function function, const bench_parameters *parameters,
                const char *format, ...)
 {
@@ -58,14 +71,7 @@ void bench_add(const char *operation, gbench_function function, const bench_para
     va_end(arguments);
     snprintf(name, sizeof name, "map/%s/%s/k%" PRIu32 "v%" PRIu32 "/%s", operation,
              parameters->side->name, parameters->key_bytes, parameters->value_bytes, rest);
-    /* Until the process ends. */
-    bench_parameters *kept = malloc(sizeof *kept);
-    if (kept == NULL) {
-        exit(1);
-    }
-    *kept = *parameters;
-    kept->name = strdup(name);
-    gbench_add(name, kept->rounds, function, kept);
+    gbench_add(name, parameters->rounds, function, bench_keep(parameters, name));
 }
 
 uint64_t bench_slot_bytes(const bench_parameters *p)

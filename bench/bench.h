@@ -53,6 +53,9 @@ typedef struct bench_parameters {
 /* Parameters with 8-byte keys and values and the sizes of the profile. */
 bench_parameters bench_defaults(const bench_profile *profile);
 
+/* A copy that lives as long as the process: what gbench_add wants of an argument. */
+bench_parameters *bench_keep(const bench_parameters *parameters, const char *name);
+
 /* map/<operation>/<side>/k<key>v<value>/<the rest>; nothing where the build lacks the widths. */
 void bench_add(const char *operation, gbench_function function, const bench_parameters *parameters,
                const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookups in a full table, in an order that has nothing to do with slots or insertion: all there,
- * none there, some; batches of every length; once in the order of insertion, which flatters.
+ * none there, some; a few of them often; batches of every length; once in the order of insertion,
+ * which flatters.
  */
 #include "cases.h"
 
@@ -26,7 +27,7 @@ static void find(gbench_state *state, const void *argument)
     const uint64_t count = p->batch == 0 || p->batch > run.count ? run.count : p->batch;
     /* Each round looks up other keys than the one before, where there are enough. */
     const uint64_t batches = count * (p->rounds + 1) <= run.count ? p->rounds + 1 : 1;
-    const bench_keys keys = {p->kind, p->key_bytes, 0, run.count, 0, p->absent_rate};
+    const bench_keys keys = {p->kind, p->key_bytes, 0, run.count, p->skew, p->absent_rate};
     char *looked_up = bench_make(&run, &keys, batches * count, NULL);
     uint8_t *answers = bench_memory(&run, batches * count * bytes);
     for (uint64_t round = 0; bench_round(&run); round++) {
@@ -103,6 +104,13 @@ void bench_cases_find(const bench_profile *profile)
         }
     }
     p.absent_rate = 0;
+    p.kind = BENCH_ZIPF;
+    for (p.skew = profile->full ? 0.2 : 1.0; p.skew < 1.3; p.skew += 0.2) {
+        if (profile->full || p.skew == 1.0) {
+            bench_add("find_hit", find, &p, "load=%.2f/zipf=%.2f", p.load, p.skew);
+        }
+    }
+    p.kind = BENCH_SHUFFLED;
     p.rounds = 50;
     for (p.batch = 1000; p.batch <= profile->keys / 2; p.batch *= profile->full ? 10 : 1000) {
         bench_add("find_hit", find, &p, "load=%.2f/batch=%s", p.load, bench_human(p.batch).text);

@@ -30,14 +30,11 @@ static void limit(gbench_state *state, const void *argument)
 void bench_cases_limit(const bench_profile *profile)
 {
     static const char *const names[] = {"copy", "read", "update"};
-    static bench_parameters parameters[BENCH_LIMITS * 4];
-    static uint32_t count;
     for (uint32_t which = 0; which < BENCH_LIMITS; which++) {
         char name[64];
-        bench_parameters *p = &parameters[count++];
-        *p = bench_defaults(profile);
-        p->operation = which;
+        bench_parameters p = bench_defaults(profile);
+        p.operation = which;
         snprintf(name, sizeof name, "limit/%s/%s", names[which], profile->side->name);
-        gbench_add(name, 7, limit, p);
+        gbench_add(name, 7, limit, bench_keep(&p, name));
     }
 }

@@ -358,6 +358,32 @@ def draw_growth(results, side, folder, plot, file):
     return "Growth, " + side, file
 
 
+def draw_over_batch(results, side, folder, plot, file):
+    """Lookups in batches of every length, without a graph."""
+    cases = [
+        case
+        for case in results.cases
+        if case.side == side
+        and case.operation == "find_hit"
+        and re.fullmatch(r"load=0.50/batch=.*", case.rest)
+        and case.get("keys/s")
+    ]
+    if len(cases) < 3:
+        return None
+    figure, axes = plot.subplots(figsize=(9, 5))
+    axes.loglog(
+        [case.get("keys") for case in cases],
+        [case.get("keys/s") / unit_of(side)[0] for case in cases],
+        marker="o",
+    )
+    axes.set_xlabel("keys a call")
+    axes.set_ylabel(unit_of(side)[1])
+    axes.set_title("Lookups against batch length, %s, load 0.5" % side)
+    axes.grid(alpha=0.3, which="both")
+    save(figure, folder, file, plot)
+    return "Batch length, " + side, file
+
+
 def draw_all(results, folder, plot):
     pictures = []
     for side in results.sides:
@@ -378,6 +404,7 @@ def draw_all(results, folder, plot):
                     "ratio_%s.png" % side,
                 )
             )
+        pictures.append(draw_over_batch(results, side, folder, plot, "batch_%s.png" % side))
         pictures.append(draw_growth(results, side, folder, plot, "growth_%s.png" % side))
     return [picture for picture in pictures if picture]
 
