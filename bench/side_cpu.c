@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A line is asked for so many accesses before it is looked at. */
+/* So many lines are asked for before the first of them is looked at. */
 #define AHEAD        64
 #define LINE_BYTES   64
 #define ACCESSES_MIN ((uint64_t)1 << 18)
@@ -141,10 +141,10 @@ static bench_limits *limits_open(bench_side *side, uint64_t bytes)
     limits->accesses = limits->bytes / 16;
     limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
     limits->accesses = limits->accesses > most ? most : limits->accesses;
-    limits->keys = pages((limits->accesses + AHEAD) * 8);
+    limits->keys = pages(limits->accesses * 8);
     limits->out = pages(limits->accesses * 8);
-    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses + AHEAD, 0, 0};
-    make(side, &keys, limits->keys, NULL, 0, limits->accesses + AHEAD);
+    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
+    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
     return limits;
 }
 
@@ -152,7 +152,7 @@ static void limits_close(bench_side *side, bench_limits *limits)
 {
     (void)side;
     munmap(limits->table, limits->bytes);
-    munmap(limits->keys, (limits->accesses + AHEAD) * 8);
+    munmap(limits->keys, limits->accesses * 8);
     munmap(limits->out, limits->accesses * 8);
     free(limits);
 }
@@ -172,15 +172,24 @@ static void *run_part(void *argument)
     if (part->which == BENCH_COPY) {
         memcpy(limits->table + limits->bytes / 2 + part->begin, limits->table + part->begin,
                part->end - part->begin);
-    } else if (part->which == BENCH_READ) {
-        for (uint64_t i = part->begin; i < part->end; i++) {
-            __builtin_prefetch(line_of(limits, i + AHEAD), 0);
-            limits->out[i] = *line_of(limits, i);
+        return NULL;
+    }
+    for (uint64_t at = part->begin; at < part->end; at += AHEAD) {
+        uint64_t *line[AHEAD];
+        for (int i = 0; i < AHEAD; i++) {
+            line[i] = line_of(limits, at + i);
+            if (part->which == BENCH_READ) {
+                __builtin_prefetch(line[i], 0);
+            } else {
+                __builtin_prefetch(line[i], 1);
+            }
         }
-    } else {
-        for (uint64_t i = part->begin; i < part->end; i++) {
-            __builtin_prefetch(line_of(limits, i + AHEAD), 1);
-            *line_of(limits, i) += limits->out[i];
+        for (int i = 0; i < AHEAD; i++) {
+            if (part->which == BENCH_READ) {
+                limits->out[at + i] = *line[i];
+            } else {
+                *line[i] += limits->out[at + i];
+            }
         }
     }
     return NULL;
@@ -192,11 +201,13 @@ static double limits_pass(bench_side *side, bench_limits *limits, int which)
     pthread_t threads[THREADS_MAX];
     part parts[THREADS_MAX];
     pthread_barrier_t ready;
-    const uint64_t amount = which == BENCH_COPY ? limits->bytes / 2 : limits->accesses;
+    const uint64_t unit = which == BENCH_COPY ? LINE_BYTES : AHEAD;
+    const uint64_t units = (which == BENCH_COPY ? limits->bytes / 2 : limits->accesses) / unit;
     const uint32_t count = side->threads < THREADS_MAX ? side->threads : THREADS_MAX;
     pthread_barrier_init(&ready, NULL, count + 1);
     for (uint32_t t = 0; t < count; t++) {
-        parts[t] = (part){limits, which, amount * t / count, amount * (t + 1) / count, &ready};
+        parts[t] =
+            (part){limits, which, units * t / count * unit, units * (t + 1) / count * unit, &ready};
         if (pthread_create(&threads[t], NULL, run_part, &parts[t]) != 0) {
             fprintf(stderr, "no thread for a limit\n");
             exit(1);
@@ -209,7 +220,7 @@ static double limits_pass(bench_side *side, bench_limits *limits, int which)
     }
     double seconds = bench_now() - before;
     pthread_barrier_destroy(&ready);
-    return (which == BENCH_COPY ? 2.0 : 1.0) * (double)amount / seconds;
+    return (which == BENCH_COPY ? 2.0 : 1.0) * (double)(units * unit) / seconds;
 }
 
 static void close_side(bench_side *side)
