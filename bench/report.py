@@ -423,9 +423,15 @@ def judge(old, new):
             return None, "other size"
     change = new.rate() / old.rate() - 1
     noise = max(NOISE_MIN, old.get("spread", 0) + new.get("spread", 0))
-    if abs(change) <= noise:
-        return change, "noise"
-    return change, "better" if change > 0 else "worse"
+    # A faster machine is no better program: the ratio to the limit has to move the same way.
+    changes = [change]
+    if old.get("ratio") and new.get("ratio"):
+        changes.append(new.get("ratio") / old.get("ratio") - 1)
+    if min(changes) > noise:
+        return change, "better"
+    if max(changes) < -noise:
+        return change, "worse"
+    return change, "noise"
 
 
 def compare(old_path, new_path):

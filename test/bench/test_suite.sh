@@ -44,21 +44,27 @@ rows=$(grep -c '^| `[a-z_]*/k[48]v[048]/' "$folder/out/report.md")
 grep -q '^| `map/self/cpu/k8v8/wrong_answer` | FAILED: WRONG' "$folder/out/report.md" ||
     fail "the report keeps quiet about the case that failed"
 
-# Against itself everything is noise; at twice the rate everything is better, at half worse.
+# Against itself everything is noise; at twice the rate everything is better, at half worse; on a
+# machine that is twice as fast, limits and all, nothing has changed.
 "$python" - "$folder" << 'EOF'
 import json, sys
 folder = sys.argv[1]
 data = json.load(open(folder + "/some.json"))
-for case in data["benchmarks"]:
-    case["spread"] = 0.01
-json.dump(data, open(folder + "/steady.json", "w"))
-for case in data["benchmarks"]:
-    case["keys/s"] *= 2
-json.dump(data, open(folder + "/twice.json", "w"))
+def write(name, rate, ratio):
+    for case in data["benchmarks"]:
+        case["spread"] = 0.01
+        case["keys/s"] *= rate
+        case["ratio"] *= ratio
+    json.dump(data, open(folder + "/" + name, "w"))
+write("steady.json", 1, 1)
+write("machine.json", 2, 1)
+write("twice.json", 1, 2)
 EOF
 summary() { "$python" "$report" --compare "$folder/$1" "$folder/$2" | tail -n 1; }
 count=$("$python" -c "import json; print(len(json.load(open('$folder/some.json'))['benchmarks']))")
 [ "$(summary steady.json steady.json)" = "$count noise" ] || fail "a run differs from itself"
+[ "$(summary steady.json machine.json)" = "$count noise" ] ||
+    fail "a faster machine is told as better"
 [ "$(summary steady.json twice.json)" = "$count better" ] || fail "twice the rate is not better"
 [ "$(summary twice.json steady.json)" = "$count worse" ] || fail "half the rate is not worse"
 summary some.json all.json | grep -q 'new' || fail "cases that are new are not told"
