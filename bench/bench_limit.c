@@ -16,6 +16,10 @@ static void limit(gbench_state *state, const void *argument)
     uint64_t bytes = p->slots * 16;
     char line[64];
     bench_limits *limits = p->side->limits_open(p->side, bytes);
+    if (limits == NULL) {
+        gbench_fail(state, "no memory for it");
+        return;
+    }
     while (gbench_next(state)) {
         gbench_seconds(state, 1 / p->side->limits_pass(p->side, limits, (int)p->operation));
     }

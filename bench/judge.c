@@ -76,6 +76,10 @@ static double limit_of(bench_run *run, int which, uint64_t slots)
         bench_side *side = run->side;
         double passes[PASSES];
         bench_limits *limits = side->limits_open(side, slots * bench_slot_bytes(run->p));
+        if (limits == NULL) {
+            bench_fail(run, "no memory for the limit beside it");
+            return 1;
+        }
         side->limits_pass(side, limits, which);
         for (int i = 0; i < PASSES; i++) {
             passes[i] = side->limits_pass(side, limits, which);

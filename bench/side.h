@@ -56,7 +56,10 @@ struct bench_side {
     void (*start)(bench_side *);
     double (*stop)(bench_side *);
 
-    /* Limits over a table of so many bytes: a pass returns what it did per second. */
+    /*
+     * Limits over a table of so many bytes, NULL where there is no memory for it; a pass returns
+     * what it did per second.
+     */
     bench_limits *(*limits_open)(bench_side *, uint64_t bytes);
     double (*limits_pass)(bench_side *, bench_limits *, int which);
     void (*limits_close)(bench_side *, bench_limits *);

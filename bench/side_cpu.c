@@ -116,45 +116,55 @@ typedef struct part {
     pthread_barrier_t *ready;
 } part;
 
-/* Pages as large as the system gives them, as in the library, and touched. */
+/* Pages as large as the system gives them, as in the library, and touched; NULL: refused. */
 static void *pages(uint64_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        fprintf(stderr, "no memory for a limit over %.1f MB\n", (double)bytes * 1e-6);
-        exit(1);
+        return NULL;
     }
     madvise(memory, bytes, MADV_HUGEPAGE);
     memset(memory, 1, bytes);
     return memory;
 }
 
-static bench_limits *limits_open(bench_side *side, uint64_t bytes)
+static void release(void *memory, uint64_t bytes)
 {
-    bench_limits *limits = malloc(sizeof *limits);
-    if (limits == NULL) {
-        exit(1);
+    if (memory != NULL) {
+        munmap(memory, bytes);
     }
-    limits->bytes = (bytes + 2 * LINE_BYTES - 1) / (2 * LINE_BYTES) * 2 * LINE_BYTES;
-    limits->table = pages(limits->bytes);
-    const uint64_t most = ACCESSES_MAX * side->threads;
-    limits->accesses = limits->bytes / 16;
-    limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
-    limits->accesses = limits->accesses > most ? most : limits->accesses;
-    limits->keys = pages(limits->accesses * 8);
-    limits->out = pages(limits->accesses * 8);
-    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
-    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
-    return limits;
 }
 
 static void limits_close(bench_side *side, bench_limits *limits)
 {
     (void)side;
-    munmap(limits->table, limits->bytes);
-    munmap(limits->keys, limits->accesses * 8);
-    munmap(limits->out, limits->accesses * 8);
+    release(limits->table, limits->bytes);
+    release(limits->keys, limits->accesses * 8);
+    release(limits->out, limits->accesses * 8);
     free(limits);
+}
+
+static bench_limits *limits_open(bench_side *side, uint64_t bytes)
+{
+    const uint64_t most = ACCESSES_MAX * side->threads;
+    bench_limits *limits = calloc(1, sizeof *limits);
+    if (limits == NULL) {
+        return NULL;
+    }
+    limits->bytes = (bytes + 2 * LINE_BYTES - 1) / (2 * LINE_BYTES) * 2 * LINE_BYTES;
+    limits->accesses = limits->bytes / 16;
+    limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
+    limits->accesses = limits->accesses > most ? most : limits->accesses;
+    limits->table = pages(limits->bytes);
+    limits->keys = pages(limits->accesses * 8);
+    limits->out = pages(limits->accesses * 8);
+    if (limits->table == NULL || limits->keys == NULL || limits->out == NULL) {
+        limits_close(side, limits);
+        return NULL;
+    }
+    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
+    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
+    return limits;
 }
 
 static uint64_t *line_of(const bench_limits *limits, uint64_t i)

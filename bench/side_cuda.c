@@ -115,19 +115,32 @@ struct bench_limits {
     uint64_t *keys, *out;
 };
 
+static void limits_close(bench_side *side, bench_limits *limits)
+{
+    (void)side;
+    CUDA(cudaFree(limits->table));
+    CUDA(cudaFree(limits->keys));
+    CUDA(cudaFree(limits->out));
+    free(limits);
+}
+
 static bench_limits *limits_open(bench_side *side, uint64_t bytes)
 {
-    bench_limits *limits = malloc(sizeof *limits);
+    bench_limits *limits = calloc(1, sizeof *limits);
     if (limits == NULL) {
-        exit(1);
+        return NULL;
     }
     limits->bytes = (bytes + 63) / 64 * 64;
     limits->accesses = limits->bytes / 16;
     limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
     limits->accesses = limits->accesses > ACCESSES_MAX ? ACCESSES_MAX : limits->accesses;
-    limits->table = allocate(limits->bytes);
-    limits->keys = allocate(limits->accesses * 8);
-    limits->out = allocate(limits->accesses * 8);
+    if (cudaMalloc(&limits->table, limits->bytes) != cudaSuccess ||
+        cudaMalloc((void **)&limits->keys, limits->accesses * 8) != cudaSuccess ||
+        cudaMalloc((void **)&limits->out, limits->accesses * 8) != cudaSuccess) {
+        cudaGetLastError();
+        limits_close(side, limits);
+        return NULL;
+    }
     bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
     make(side, &keys, limits->keys, NULL, 0, limits->accesses);
     CUDA(cudaMemsetAsync(limits->table, 1, limits->bytes, side->stream));
@@ -155,15 +168,6 @@ static double limits_pass(bench_side *side, bench_limits *limits, int which)
     }
     CUDA(cudaGetLastError());
     return amount / stop(side);
-}
-
-static void limits_close(bench_side *side, bench_limits *limits)
-{
-    (void)side;
-    CUDA(cudaFree(limits->table));
-    CUDA(cudaFree(limits->keys));
-    CUDA(cudaFree(limits->out));
-    free(limits);
 }
 
 /* ---- graphs --------------------------------------------------------------------------------- */
