@@ -25,6 +25,22 @@ typedef struct nacrei_call {
     nacre_map *map;
 } nacrei_call;
 
+/*
+ * How every public call begins: declares its nacrei_call. With the build option NACRE_NVTX a range
+ * of the call's name begins here, and ends where the function is left.
+ */
+#if NACRE_NVTX
+#define NACREI_CALL(call, function, caller_error)                     \
+    __attribute__((cleanup(nacrei_range_end)))                        \
+    nacrei_call call = {.name = (function), .error = (caller_error)}; \
+    nacrei_range_begin(&call)
+void nacrei_range_begin(const nacrei_call *call);
+void nacrei_range_end(nacrei_call *call);
+#else
+#define NACREI_CALL(call, function, caller_error) \
+    nacrei_call call = {.name = (function), .error = (caller_error)}
+#endif
+
 #define NACREI_TRY(expression)                  \
     do {                                        \
         nacre_status try_status = (expression); \

@@ -46,7 +46,7 @@ static nacre_status check_config(const nacrei_call *call, const nacre_device_con
 
 nacre_status nacre_device_open(const nacre_device_config *config, nacre_device **device)
 {
-    nacrei_call call = {.name = "nacre_device_open"};
+    NACREI_CALL(call, "nacre_device_open", NULL);
     if (device != NULL) {
         *device = NULL;
     }
@@ -130,7 +130,7 @@ void nacrei_log(const nacre_device *device, uint32_t level, const char *format, 
 
 nacre_status nacre_stream_create(nacre_device *device, nacre_stream *stream, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_stream_create", .error = error};
+    NACREI_CALL(call, "nacre_stream_create", error);
     if (stream != NULL) {
         *stream = NULL;
     }
@@ -141,7 +141,7 @@ nacre_status nacre_stream_create(nacre_device *device, nacre_stream *stream, nac
 
 nacre_status nacre_stream_destroy(nacre_device *device, nacre_stream stream, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_stream_destroy", .error = error};
+    NACREI_CALL(call, "nacre_stream_destroy", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     if (stream == NULL) {
@@ -156,7 +156,7 @@ nacre_status nacre_stream_destroy(nacre_device *device, nacre_stream stream, nac
 
 nacre_status nacre_stream_wait(nacre_device *device, nacre_stream stream, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_stream_wait", .error = error};
+    NACREI_CALL(call, "nacre_stream_wait", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     return device->backend->stream_wait(device, stream, error);
@@ -165,7 +165,7 @@ nacre_status nacre_stream_wait(nacre_device *device, nacre_stream stream, nacre_
 nacre_status nacre_memory_allocate(nacre_device *device, uint64_t bytes, uint32_t space,
                                    void **pointer, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_memory_allocate", .error = error};
+    NACREI_CALL(call, "nacre_memory_allocate", error);
     if (pointer != NULL) {
         *pointer = NULL;
     }
@@ -193,7 +193,7 @@ nacre_status nacre_memory_allocate(nacre_device *device, uint64_t bytes, uint32_
 
 nacre_status nacre_memory_release(nacre_device *device, void *pointer, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_memory_release", .error = error};
+    NACREI_CALL(call, "nacre_memory_release", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     if (pointer == NULL) {
         return NACRE_OK;
@@ -210,7 +210,7 @@ nacre_status nacre_memory_release(nacre_device *device, void *pointer, nacre_err
 nacre_status nacre_memory_copy(nacre_device *device, const void *from, uint64_t bytes, void *to,
                                nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_memory_copy", .error = error};
+    NACREI_CALL(call, "nacre_memory_copy", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_count(&call, "bytes", bytes));
     NACREI_TRY(nacrei_check_stream(&call, stream));
@@ -225,7 +225,7 @@ nacre_status nacre_memory_copy(nacre_device *device, const void *from, uint64_t 
 nacre_status nacre_memory_fill(nacre_device *device, void *pointer, uint64_t bytes, uint32_t byte,
                                nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_memory_fill", .error = error};
+    NACREI_CALL(call, "nacre_memory_fill", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_count(&call, "bytes", bytes));
     NACREI_TRY(nacrei_check_range(&call, "byte", byte, 255, "0 to 255"));

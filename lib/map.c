@@ -37,7 +37,7 @@ static nacre_status estimate(const nacrei_call *call, const nacre_map_config *co
 nacre_status nacre_map_estimate(const nacre_device *device, const nacre_map_config *config,
                                 uint64_t keys, uint64_t *bytes)
 {
-    nacrei_call call = {.name = "nacre_map_estimate"};
+    NACREI_CALL(call, "nacre_map_estimate", NULL);
     nacre_map_config complete;
     NACREI_TRY(nacrei_map_config_read(&call, config, &complete));
     NACREI_TRY(nacrei_check_device(&call, device));
@@ -56,7 +56,7 @@ nacre_status nacre_map_estimate(const nacre_device *device, const nacre_map_conf
 
 nacre_status nacre_map_create(nacre_device *device, const nacre_map_config *config, nacre_map **map)
 {
-    nacrei_call call = {.name = "nacre_map_create"};
+    NACREI_CALL(call, "nacre_map_create", NULL);
     if (map != NULL) {
         *map = NULL;
     }
@@ -98,7 +98,7 @@ void nacre_map_destroy(nacre_map *map)
 
 nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_clear", .error = error};
+    NACREI_CALL(call, "nacre_map_clear", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     return call.device->backend->map_clear(call.map, error, stream);
@@ -106,7 +106,7 @@ nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre_stream st
 
 nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_maintain", .error = error};
+    NACREI_CALL(call, "nacre_map_maintain", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     return call.device->backend->map_maintain(call.map, error, stream);
@@ -115,7 +115,7 @@ nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream
 nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_reserve", .error = error};
+    NACREI_CALL(call, "nacre_map_reserve", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     /* The limit is the backend's to check: only it knows what the map holds already. */
@@ -126,7 +126,7 @@ nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error
 
 nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *info, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_map_info_get", .error = error};
+    NACREI_CALL(call, "nacre_map_info_get", error);
     nacre_map_info filled = {0};
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_host(&call, "info", info, 8));
@@ -142,7 +142,7 @@ nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *info, nacr
 nacre_status nacre_map_size(const nacre_map *map, uint64_t *size, nacre_error *error,
                             nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_size", .error = error};
+    NACREI_CALL(call, "nacre_map_size", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_host(&call, "size", size, 8));
     NACREI_TRY(nacrei_check_stream(&call, stream));
@@ -152,7 +152,7 @@ nacre_status nacre_map_size(const nacre_map *map, uint64_t *size, nacre_error *e
 nacre_status nacre_map_size_async(const nacre_map *map, uint64_t *size_device, nacre_error *error,
                                   nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_size_async", .error = error};
+    NACREI_CALL(call, "nacre_map_size_async", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_array(&call, "size_device", size_device, 8));
     NACREI_TRY(nacrei_check_stream(&call, stream));
@@ -161,7 +161,7 @@ nacre_status nacre_map_size_async(const nacre_map *map, uint64_t *size_device, n
 
 nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t clear, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_map_faults", .error = error};
+    NACREI_CALL(call, "nacre_map_faults", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_host(&call, "bits", bits, 4));
     *bits = call.device->backend->map_faults(call.map, clear != 0);
@@ -171,7 +171,7 @@ nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t clear, na
 nacre_status nacre_map_statistics_get(const nacre_map *map, nacre_map_statistics *statistics,
                                       nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_statistics_get", .error = error};
+    NACREI_CALL(call, "nacre_map_statistics_get", error);
     nacre_map_statistics filled = {0};
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_host(&call, "statistics", statistics, 8));
@@ -185,7 +185,7 @@ nacre_status nacre_map_statistics_get(const nacre_map *map, nacre_map_statistics
 
 nacre_status nacre_map_check(const nacre_map *map, nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_check", .error = error};
+    NACREI_CALL(call, "nacre_map_check", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     return call.device->backend->map_check(call.map, error, stream);
@@ -195,7 +195,7 @@ nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *valu
                                 uint64_t capacity, uint64_t *needed, const nacre_options *options,
                                 nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_retrieve"};
+    NACREI_CALL(call, "nacre_map_retrieve", NULL);
     nacre_options complete;
     NACREI_TRY(nacrei_options_read(&call, options, &complete));
     NACREI_TRY(nacrei_check_map(&call, map));

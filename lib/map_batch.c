@@ -100,7 +100,7 @@ static void take_missing_value(nacrei_batch *batch, uint32_t arrays, uint32_t va
 static nacre_status run(const nacre_map *map, nacrei_batch *batch, const nacre_options *options)
 {
     const rule *rule = &rules[batch->operation];
-    nacrei_call call = {.name = rule->call};
+    NACREI_CALL(call, rule->call, NULL);
     batch->call = rule->call;
     NACREI_TRY(nacrei_options_read(&call, options, &batch->options));
     NACREI_TRY(nacrei_check_map(&call, map));

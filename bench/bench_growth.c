@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Insertion into a map that starts small and grows by itself, memory taken from the system as it
+ * does, by the host's clock: what a batch takes includes the wait for growth. Beside the rate: the
+ * longest batch, memory at its peak, rate and memory along the way, and lookups afterwards.
+ */
+#include "cases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aged.h"
+
+enum { POINTS = 16 }; /* of the curves */
+
+static void create(bench_run *run, uint64_t first_slots)
+{
+    nacre_map_config config;
+    nacre_map_config_init(&config, sizeof config);
+    config.key_bytes = run->p->key_bytes;
+    config.value_bytes = run->p->value_bytes;
+    config.capacity_keys = first_slots / 10 * 8;
+    config.seed = 1;
+    config.error = &run->error;
+    nacre_map_destroy(run->map);
+    run->map = NULL;
+    bench_must(run, nacre_map_create(run->side->device, &config, &run->map));
+}
+
+/* Inserts keys [at, at + count) and waits; seconds. */
+static double insert(bench_run *run, uint64_t at, uint64_t count)
+{
+    double before = bench_now();
+    const char *keys = (const char *)run->keys + at * run->p->key_bytes;
+    const char *values = (const char *)run->values + at * run->p->value_bytes;
+    bench_must(run,
+               nacre_map_insert(run->map, keys, values, count, &run->options, run->side->stream));
+    bench_must(run, nacre_stream_wait(run->side->device, run->side->stream, &run->error));
+    return bench_now() - before;
+}
+
+static nacre_map_info info_of(bench_run *run)
+{
+    nacre_map_info info;
+    nacre_map_info_init(&info, sizeof info);
+    bench_must(run, nacre_map_info_get(run->map, &info, &run->error));
+    return info;
+}
+
+/* One point of the curves: counters curve:07:keys and so on, which the report draws. */
+static void tell_point(bench_run *run, int point, uint64_t keys, double rate)
+{
+    char name[32];
+    nacre_map_info info = info_of(run);
+    snprintf(name, sizeof name, "curve:%02d:keys", point);
+    gbench_counter(run->state, name, (double)keys);
+    snprintf(name, sizeof name, "curve:%02d:memory", point);
+    gbench_counter(run->state, name, (double)info.memory_bytes);
+    snprintf(name, sizeof name, "curve:%02d:rate", point);
+    gbench_counter(run->state, name, rate);
+    snprintf(name, sizeof name, "curve:%02d:load", point);
+    gbench_counter(run->state, name, (double)keys / (double)info.capacity_slots);
+}
+
+/* From first_slots to all keys, batch by batch; seconds, and those of each batch. */
+static double grow(bench_run *run, double *seconds)
+{
+    const bench_parameters *p = run->p;
+    double total = 0, since = 0;
+    uint64_t batches = 0, keys_since = 0;
+    int point = 0;
+    create(run, p->first_slots);
+    for (uint64_t at = 0; at < p->keys && !run->failed; at += p->batch) {
+        uint64_t count = p->keys - at < p->batch ? p->keys - at : p->batch;
+        seconds[batches] = insert(run, at, count);
+        total += seconds[batches];
+        since += seconds[batches++];
+        keys_since += count;
+        if (at + count >= p->keys * (uint64_t)(point + 1) / POINTS) {
+            tell_point(run, point++, at + count, (double)keys_since / since);
+            since = 0;
+            keys_since = 0;
+        }
+    }
+    return total;
+}
+
+static uint64_t batches_of(const bench_parameters *p)
+{
+    return (p->keys + p->batch - 1) / p->batch;
+}
+
+static void growth(gbench_state *state, const void *argument)
+{
+    bench_run run;
+    bench_open(&run, state, argument);
+    const bench_parameters *p = run.p;
+    const uint64_t batches = batches_of(p);
+    const bench_keys keys = {BENCH_IN_ORDER, p->key_bytes, 0, p->keys, 0, 0};
+    double *seconds = malloc(batches * sizeof *seconds);
+    double longest[16];
+    uint64_t rounds = 0;
+    run.keys = bench_make(&run, &keys, p->keys, &run.values);
+    if (seconds == NULL) {
+        bench_fail(&run, "no memory for the times of %" PRIu64 " batches", batches);
+    }
+    while (bench_round(&run)) {
+        double total = grow(&run, seconds), median = bench_median(seconds, batches);
+        gbench_seconds(state, total);
+        longest[rounds++ % 16] = seconds[batches - 1] / median;
+    }
+    bench_expect_size(&run, p->keys);
+    bench_expect_found(&run, &keys, p->keys);
+    bench_expect_sound(&run);
+    if (!run.failed) {
+        nacre_map_info info = info_of(&run);
+        bench_finish(&run, BENCH_UPDATE, (double)p->keys,
+                     (double)(p->keys * (p->key_bytes + p->value_bytes + bench_slot_bytes(p))));
+        bench_counter(&run, "load", (double)p->keys / (double)info.capacity_slots);
+        bench_counter(&run, "batches", (double)batches);
+        bench_counter(&run, "longest", bench_median(longest, rounds < 16 ? rounds : 16));
+        bench_counter(&run, "memory_peak",
+                      (double)info.memory_peak_bytes / (double)info.memory_bytes);
+        bench_counter(&run, "growths", (double)info.growths);
+    }
+    free(seconds);
+    bench_close(&run);
+}
+
+static void find_grown(gbench_state *state, const void *argument)
+{
+    bench_run run;
+    bench_open(&run, state, argument);
+    const bench_parameters *p = run.p;
+    const bench_keys keys = {BENCH_IN_ORDER, p->key_bytes, 0, p->keys, 0, 0};
+    run.keys = bench_make(&run, &keys, p->keys, &run.values);
+    create(&run, p->first_slots);
+    for (uint64_t at = 0; at < p->keys && !run.failed; at += p->batch) {
+        insert(&run, at, p->keys - at < p->batch ? p->keys - at : p->batch);
+    }
+    bench_find_aged(&run, &keys);
+    bench_close(&run);
+}
+
+/* The load over sizes from 64 K keys on, each a twentieth more than the one before. */
+static void mean_load(gbench_state *state, const void *argument)
+{
+    bench_run run;
+    bench_open(&run, state, argument);
+    const bench_parameters *p = run.p;
+    const bench_keys keys = {BENCH_IN_ORDER, p->key_bytes, 0, p->keys, 0, 0};
+    run.keys = bench_make(&run, &keys, p->keys, &run.values);
+    double load = 0;
+    while (bench_round(&run)) {
+        double seconds = 0;
+        uint64_t size = 0, sizes = 0;
+        load = 0;
+        create(&run, 0);
+        while (size < p->keys && !run.failed) {
+            uint64_t step = size < 65536 ? 65536 : size / 20;
+            step = p->keys - size < step ? p->keys - size : step;
+            seconds += insert(&run, size, step);
+            size += step;
+            load += (double)size / (double)info_of(&run).capacity_slots;
+            sizes++;
+        }
+        load /= (double)sizes;
+        gbench_seconds(state, seconds);
+    }
+    bench_expect_size(&run, p->keys);
+    bench_finish(&run, BENCH_UPDATE, (double)p->keys,
+                 (double)(p->keys * (p->key_bytes + p->value_bytes + bench_slot_bytes(p))));
+    bench_counter(&run, "mean_load", load);
+    bench_close(&run);
+}
+
+static void add_growth(const bench_parameters *p)
+{
+    if (p->batch <= p->keys) {
+        bench_add("growth", growth, p, "from=%s/batch=%s", bench_human(p->first_slots).text,
+                  bench_human(p->batch).text);
+    }
+}
+
+void bench_cases_growth(const bench_profile *profile)
+{
+    static const uint64_t batches[] = {1000000, 4000000, 16000000, 100000000};
+    bench_parameters p = bench_defaults(profile);
+    p.rounds = 3;
+    p.batch = profile->keys < 1000000 ? 1000 : profile->keys < 50000000 ? 100000 : 1000000;
+    p.first_slots = 1000;
+    add_growth(&p);
+    p.first_slots = 1000000;
+    add_growth(&p);
+    for (p.absent_rate = 0; p.absent_rate <= 1; p.absent_rate++) {
+        bench_add(p.absent_rate > 0 ? "find_miss" : "find_hit", find_grown, &p, "grown/batch=%s",
+                  bench_human(p.batch).text);
+    }
+    p.absent_rate = 0;
+    bench_add("load", mean_load, &p, "sizes=64K-%s", bench_human(p.keys).text);
+    for (uint32_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        if (batches[i] > p.batch && (profile->full || profile->keys > 50000000)) {
+            p.batch = batches[i];
+            add_growth(&p);
+        }
+    }
+    p.key_bytes = p.value_bytes = 4;
+    p.batch = 1000000;
+    if (profile->full) {
+        add_growth(&p);
+    }
+}

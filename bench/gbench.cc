@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one C++ file of the suite: what gbench.h says, by Google Benchmark 1.6 or newer. */
+#include "gbench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+struct gbench_state {
+    benchmark::State *state;
+    std::vector<double> seconds;
+    std::string summary;
+    bool warm;     /* the warm-up round has begun */
+    bool counting; /* it is over */
+    bool ended;    /* skipped or failed */
+};
+
+namespace
+{
+
+struct entry {
+    std::string name;
+    uint64_t rounds;
+    gbench_function function;
+    const void *argument;
+};
+
+std::vector<entry> entries;
+std::string filter = ".";
+size_t chosen, begun;
+bool failed;
+
+/* Each case prints its own line as it ends, so there is nothing left to say. */
+class silent : public benchmark::BenchmarkReporter
+{
+  public:
+    bool ReportContext(const Context &) override
+    {
+        return true;
+    }
+    void ReportRuns(const std::vector<Run> &) override
+    {
+    }
+};
+
+double quantile(std::vector<double> values, double which)
+{
+    if (values.empty()) {
+        return 0;
+    }
+    std::sort(values.begin(), values.end());
+    double at = which * (double)(values.size() - 1);
+    size_t below = (size_t)at, above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - (double)below) * (values[above] - values[below]);
+}
+
+void run(benchmark::State &state, const entry &entry)
+{
+    gbench_state own = {&state, {}, "", false, false, false};
+    std::printf("[%3zu/%zu] %-58s ", ++begun, chosen, entry.name.c_str());
+    std::fflush(stdout);
+    entry.function(&own, entry.argument);
+    if (!own.ended) {
+        double median = quantile(own.seconds, 0.5);
+        double spread = quantile(own.seconds, 0.75) - quantile(own.seconds, 0.25);
+        state.counters["seconds"] = median;
+        state.counters["spread"] = median > 0 ? spread / median : 0;
+    }
+    std::printf("%s\n", own.summary.c_str());
+    std::fflush(stdout);
+}
+
+void end(gbench_state *own, const std::string &text)
+{
+    if (!own->ended) {
+        own->ended = true;
+        own->summary = text;
+        own->state->SkipWithError(text.c_str());
+    }
+}
+
+} // namespace
+
+void gbench_init(int *argc, char **argv)
+{
+    /* The filter is applied here, so that the number of cases is known beforehand. */
+    static const char flag[] = "--benchmark_filter=";
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        if (std::strncmp(argv[i], flag, sizeof flag - 1) == 0) {
+            filter = argv[i] + sizeof flag - 1;
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    *argc = kept;
+    benchmark::Initialize(argc, argv);
+}
+
+void gbench_context(const char *name, const char *value)
+{
+    benchmark::AddCustomContext(name, value);
+}
+
+void gbench_add(const char *name, uint64_t rounds, gbench_function function, const void *argument)
+{
+    entries.push_back({name, rounds, function, argument});
+}
+
+int gbench_run(void)
+{
+    const std::regex wanted(filter, std::regex::extended);
+    for (const entry &entry : entries) {
+        if (!std::regex_search(entry.name, wanted)) {
+            continue;
+        }
+        chosen++;
+        benchmark::RegisterBenchmark(entry.name.c_str(),
+                                     [&entry](benchmark::State &state) { run(state, entry); })
+            ->Iterations((benchmark::IterationCount)entry.rounds)
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+    }
+    if (chosen == 0) {
+        std::fprintf(stderr, "no case has a name that matches %s\n", filter.c_str());
+        return 1;
+    }
+    silent reporter;
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+    benchmark::Shutdown();
+    return failed ? 1 : 0;
+}
+
+int gbench_next(gbench_state *state)
+{
+    if (state->ended) {
+        return 0;
+    }
+    if (!state->warm) {
+        state->warm = true;
+        return 1;
+    }
+    state->counting = true;
+    return state->state->KeepRunning() ? 1 : 0;
+}
+
+void gbench_seconds(gbench_state *state, double seconds)
+{
+    if (state->counting) {
+        state->seconds.push_back(seconds);
+        state->state->SetIterationTime(seconds);
+    }
+}
+
+double gbench_median(const gbench_state *state)
+{
+    return quantile(state->seconds, 0.5);
+}
+
+void gbench_counter(gbench_state *state, const char *name, double value)
+{
+    state->state->counters[name] = value;
+}
+
+void gbench_summary(gbench_state *state, const char *text)
+{
+    if (!state->ended) {
+        state->summary = text;
+    }
+}
+
+void gbench_skip(gbench_state *state, const char *why)
+{
+    end(state, std::string("SKIPPED: ") + why);
+}
+
+void gbench_fail(gbench_state *state, const char *why)
+{
+    failed = true;
+    end(state, std::string("FAILED: ") + why);
+}

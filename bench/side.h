@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A side: one device under test, and what the suite needs there beside the library. The cases know
+ * no more than this of CPU and CUDA.
+ */
+#ifndef NACRE_BENCH_SIDE_H
+#define NACRE_BENCH_SIDE_H
+
+#include <stdint.h>
+
+#include <nacre/nacre.h>
+
+#include "workload.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What bounds a case. COPY: bytes per second, read plus written. READ: random reads per second of a
+ * bucket (CUDA, 32 bytes) or a line (CPU, 64 bytes, prefetched). UPDATE: random 64-bit
+ * compare-and-swaps per second (CUDA), or changes of a line, prefetched (CPU).
+ */
+enum { BENCH_COPY, BENCH_READ, BENCH_UPDATE, BENCH_LIMITS };
+
+typedef struct bench_limits bench_limits; /* memory to measure limits in */
+
+typedef struct bench_side bench_side;
+struct bench_side {
+    char name[16]; /* in the names of cases */
+    char about[384];
+    nacre_device *device;
+    nacre_stream stream;
+    uint64_t memory_bytes; /* that are free for a case */
+    double pair_cost;      /* of a bucket whose neighbour was just read; a bare one costs 1 */
+    uint32_t threads;      /* CPU */
+    void *private_to_it;   /* events; the clock */
+
+    void (*close)(bench_side *);
+
+    /* Writes `count` keys, and their values where `values` is not NULL. */
+    void (*make)(bench_side *, const bench_keys *, void *keys, void *values, uint32_t value_bytes,
+                 uint64_t count);
+    /* Answers of a lookup of `keys` that are not right. */
+    uint64_t (*wrong)(bench_side *, const bench_keys *keys, const void *answers,
+                      uint32_t value_bytes, uint64_t missing, uint64_t count);
+    /* Pairs whose value is not that of their key. */
+    uint64_t (*wrong_pairs)(bench_side *, const void *keys, uint32_t key_bytes, const void *values,
+                            uint32_t value_bytes, uint64_t count);
+    /* Modulo 2^64. */
+    uint64_t (*sum)(bench_side *, const void *array, uint32_t bytes, uint64_t count);
+    /* Different keys among `count`. */
+    uint64_t (*distinct)(bench_side *, const bench_keys *, uint64_t count);
+
+    /* Times what is enqueued in between, which stop waits for. */
+    void (*start)(bench_side *);
+    double (*stop)(bench_side *);
+
+    /*
+     * Limits over a table of so many bytes, NULL where there is no memory for it; a pass returns
+     * what it did per second.
+     */
+    bench_limits *(*limits_open)(bench_side *, uint64_t bytes);
+    double (*limits_pass)(bench_side *, bench_limits *, int which);
+    void (*limits_close)(bench_side *, bench_limits *);
+
+    /* What is enqueued in between as a graph; all NULL where there are none. */
+    void (*capture)(bench_side *);
+    void *(*captured)(bench_side *);
+    void (*replay)(bench_side *, void *graph);
+    void (*drop)(bench_side *, void *graph);
+};
+
+/* 0, or -1 with `error` filled. `threads` as in nacre_device_config. */
+int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_error *error);
+int bench_side_cuda(bench_side *side, nacre_error *error);
+
+double bench_now(void); /* seconds of the host's clock */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The benchmark suite cannot rot: its smallest profile runs on the CPU, every case but the one that
+# has to fail goes well, and the report and the comparison of two runs say what is so.
+#
+#     test_suite.sh BENCH_PROGRAM PYTHON REPORT.PY      (none: it is not here)
+set -eu
+bench=$1
+python=$2
+report=$3
+if [ "$bench" = none ]; then
+    echo "SKIPPED: the suite is not built: no C++ compiler or no Google Benchmark"
+    exit 77
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# All cases; one of them looks up keys that are not there and takes them for found.
+status=0
+"$bench" --profile=smoke --benchmark_out="$folder/all.json" > "$folder/all.txt" || status=$?
+cat "$folder/all.txt"
+[ $status -eq 1 ] || fail "a wrong answer gave exit status $status"
+[ "$(grep -c 'FAILED' "$folder/all.txt")" -eq 1 ] || fail "not exactly one case failed"
+grep -q 'wrong_answer .*FAILED: WRONG' "$folder/all.txt" || fail "another case failed"
+"$bench" --profile=smoke --benchmark_filter='/insert/.*load=0.[58]0$' \
+    --benchmark_out="$folder/some.json" > /dev/null || fail "insertions alone failed"
+status=0
+"$bench" --profile=smoke --benchmark_filter=no_such_case > /dev/null 2>&1 || status=$?
+[ $status -eq 1 ] || fail "a filter that matches nothing gave exit status $status"
+
+if [ "$python" = none ]; then
+    echo "SKIPPED: the report: there is no Python 3"
+    exit 0
+fi
+"$python" "$report" "$folder/all.json" "$folder/out"
+# A row for each case of a map; limits have another table, and the judge has no rate.
+cases=$(grep '^\[.*\] map/' "$folder/all.txt" | grep -vc 'map/self/')
+rows=$(grep -c '^| `[a-z_]*/k[48]v[048]/' "$folder/out/report.md")
+[ "$rows" -eq "$cases" ] || fail "$rows rows of a report on $cases cases"
+grep -q '^| `map/self/cpu/k8v8/wrong_answer` | FAILED: WRONG' "$folder/out/report.md" ||
+    fail "the report keeps quiet about the case that failed"
+
+# Against itself everything is noise; at twice the rate everything is better, at half worse; on a
+# machine that is twice as fast, limits and all, nothing has changed.
+"$python" - "$folder" << 'EOF'
+import json, sys
+folder = sys.argv[1]
+data = json.load(open(folder + "/some.json"))
+def write(name, rate, ratio):
+    for case in data["benchmarks"]:
+        case["spread"] = 0.01
+        case["keys/s"] *= rate
+        case["ratio"] *= ratio
+    json.dump(data, open(folder + "/" + name, "w"))
+write("steady.json", 1, 1)
+write("machine.json", 2, 1)
+write("twice.json", 1, 2)
+EOF
+summary() { "$python" "$report" --compare "$folder/$1" "$folder/$2" | tail -n 1; }
+count=$("$python" -c "import json; print(len(json.load(open('$folder/some.json'))['benchmarks']))")
+[ "$(summary steady.json steady.json)" = "$count noise" ] || fail "a run differs from itself"
+[ "$(summary steady.json machine.json)" = "$count noise" ] ||
+    fail "a faster machine is told as better"
+[ "$(summary steady.json twice.json)" = "$count better" ] || fail "twice the rate is not better"
+[ "$(summary twice.json steady.json)" = "$count worse" ] || fail "half the rate is not worse"
+summary some.json all.json | grep -q 'new' || fail "cases that are new are not told"
