@@ -8,69 +8,56 @@
  * has got on. All insertions claim the first free slot of a path, so that equal new keys of a batch
  * meet at one slot, and the second one finds the first there.
  *
- * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken
- * for good when the key is published, and given back when the key turns out to be there already; a
- * thread without a ticket walks again while others are undecided, and reports FULL only when the
- * map holds as many keys as it may.
+ * A metered insertion (one that may not fit) takes a ticket from its meter before it claims. A
+ * ticket is taken for good when the key is published, and given back when the key turns out to be
+ * there already; a thread without a ticket walks again while others are undecided, and reports FULL
+ * only when the meter says that every ticket is gone for good.
+ *
+ *     take()         tries to take a ticket; never waits, because lanes of one warp may wait for
+ *                    each other's
+ *     give_back()    not needed after all: at once, inside the loop that took it, since other lanes
+ *                    of the warp may be waiting for it
+ *     count()        the key is published, and the ticket gone for good
  */
-#ifndef NACRE_DEVICE_CLAIM_CUH
-#define NACRE_DEVICE_CLAIM_CUH
+#ifndef NACRE_CUDA_CLAIM_CUH
+#define NACRE_CUDA_CLAIM_CUH
 
-#include "device/table.cuh"
+#include "nacre/cuda/table.cuh"
 #include "nacre/types.h"
 
 enum nacrei_ticket { NACREI_TICKET_TAKEN, NACREI_TICKET_NONE_NOW, NACREI_TICKET_NONE_EVER };
 
-/*
- * Tries to take a ticket for one new key; never waits, because lanes of one warp may wait for each
- * other's. The lanes that come here together take theirs by one atomic: one for each thread would
- * hold a batch up at its single address.
- */
-static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *control)
+/* The lanes below this one, a bit each; blocks of a user's kernel may have any shape. */
+static __device__ __forceinline__ uint32_t nacrei_lanes_below(void)
 {
-    unsigned long long *taken = (unsigned long long *)&control->taken;
-    const uint64_t capacity = control->capacity_keys;
-    /* Keys only grow in number during an insertion: once full, full for the whole batch. */
-    if (nacrei_load_relaxed(&control->size) >= capacity) {
-        return NACREI_TICKET_NONE_EVER;
-    }
-    if (nacrei_load_relaxed(&control->taken) >= capacity) {
-        __nanosleep(200); /* somebody holds a ticket undecided */
-        return NACREI_TICKET_NONE_NOW;
-    }
-    const uint32_t together = __activemask();
-    const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
-    uint64_t first = 0;
-    if (rank == 0) {
-        /* Relaxed sums: what is too much goes back at once. */
-        const uint32_t wanted = __popc(together);
-        first = atomicAdd(taken, (unsigned long long)wanted);
-        const uint64_t granted = first < capacity ? capacity - first : 0;
-        if (granted < wanted) {
-            atomicAdd(taken, granted - (unsigned long long)wanted);
-        }
-    }
-    first = __shfl_sync(together, first, __ffs(together) - 1);
-    return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
-}
-
-/*
- * Not needed after all. At once, inside the loop that took it: other lanes of the warp may be
- * waiting for it.
- */
-static __device__ __forceinline__ void nacrei_give_ticket_back(nacrei_control *control)
-{
-    atomicAdd((unsigned long long *)&control->taken, ~0ull);
+    uint32_t mask;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+    return mask;
 }
 
 /* Adds 1 for each lane that comes here together. Relaxed. */
-static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
+static __device__ __forceinline__ void nacrei_count_lanes(uint64_t *counter)
 {
     const uint32_t together = __activemask();
-    if ((together & ((1u << threadIdx.x % 32) - 1)) == 0) {
+    if ((together & nacrei_lanes_below()) == 0) {
         atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
     }
 }
+
+/* The meter of an insertion that fits for certain. */
+struct nacrei_no_meter {
+    static constexpr bool metered = false;
+    __device__ __forceinline__ nacrei_ticket take() const
+    {
+        return NACREI_TICKET_TAKEN;
+    }
+    __device__ __forceinline__ void give_back() const
+    {
+    }
+    __device__ __forceinline__ void count() const
+    {
+    }
+};
 
 template <typename Width>
 struct nacrei_found {
@@ -139,10 +126,11 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
 }
 
 /* Finds the key or inserts it with `value`. `stored` is the key as slots hold it. */
-template <typename Width, bool Metered>
+template <typename Width, typename Meter>
 __device__ __forceinline__ nacrei_found<Width>
 nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
-                     typename Width::key_type stored, typename Width::value_type value)
+                     typename Width::key_type stored, typename Width::value_type value,
+                     const Meter &meter)
 {
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
@@ -167,13 +155,13 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         result.slot = walk.slot;
         result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
         if (walk.found || walk.address == nullptr || refused) {
-            if (Metered && ticket) {
-                nacrei_give_ticket_back(table.control);
+            if (Meter::metered && ticket) {
+                meter.give_back();
             }
             return result;
         }
-        if (Metered && !ticket) {
-            const nacrei_ticket answer = nacrei_take_ticket(table.control);
+        if (Meter::metered && !ticket) {
+            const nacrei_ticket answer = meter.take();
             ticket = answer == NACREI_TICKET_TAKEN;
             if (!ticket) {
                 /* Walk once more: the last ticket may have gone, or be going, to an equal key. */
@@ -185,15 +173,15 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         const slot_type was = nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
         if (nacrei_same_slot(was, walk.slot)) {
             result.outcome = NACRE_OUTCOME_INSERTED;
-            if (Metered) {
+            if (Meter::metered) {
                 __threadfence(); /* the key before the count that makes others walk once more */
-                nacrei_count_key(&table.control->size);
+                meter.count();
             }
             return result;
         }
         if (Width::key_of(was) == stored) {
-            if (Metered) {
-                nacrei_give_ticket_back(table.control);
+            if (Meter::metered) {
+                meter.give_back();
             }
             result.slot = was;
             result.outcome = NACRE_OUTCOME_FOUND;

@@ -14,8 +14,8 @@
  * that sees one sees a state in which the keys of earlier batches already were; an insertion that
  * acts on one fails to claim the hole, and looks again at device scope.
  */
-#ifndef NACRE_DEVICE_SLOT_CUH
-#define NACRE_DEVICE_SLOT_CUH
+#ifndef NACRE_CUDA_SLOT_CUH
+#define NACRE_CUDA_SLOT_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -278,20 +278,5 @@ struct nacrei_width {
         return (value_type *)(slot + value_offset);
     }
 };
-
-/*
- * Overwrites a value. By an exchange whose result nobody wants, not a store: the L2 cache combines
- * atomics on one address five times as fast as stores, which counts for hot keys. Relaxed: a value
- * is a word of its own.
- */
-template <typename Width>
-__device__ __forceinline__ void nacrei_assign_value(char *slot, typename Width::value_type value)
-{
-    if constexpr (sizeof(value) == 8) {
-        atomicExch((unsigned long long *)Width::value_address(slot), (unsigned long long)value);
-    } else {
-        atomicExch((unsigned int *)Width::value_address(slot), (unsigned int)value);
-    }
-}
 
 #endif
