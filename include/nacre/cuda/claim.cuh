@@ -9,14 +9,15 @@
  * meet at one slot, and the second one finds the first there.
  *
  * A metered insertion (one that may not fit) takes a ticket from its meter before it claims. A
- * ticket is taken for good when the key is published, and given back when the key turns out to be
- * there already; a thread without a ticket walks again while others are undecided, and reports FULL
- * only when the meter says that every ticket is gone for good.
+ * ticket is gone for good when the key is published, and given back when the slot or the key turns
+ * out to be taken; a thread without a ticket walks again while others are undecided, and reports
+ * FULL only when the meter says that every ticket is gone for good. A ticket is taken, and gone or
+ * given back, within one walk, and the loop has one way out, at its end: so lanes of a warp that
+ * walk again for want of a ticket wait there for the lane that holds it, and not the other way
+ * round, which hung.
  *
- *     take()         tries to take a ticket; never waits, because lanes of one warp may wait for
- *                    each other's
- *     give_back()    not needed after all: at once, inside the loop that took it, since other lanes
- *                    of the warp may be waiting for it
+ *     take()         tries to take a ticket; never waits, for the same reason
+ *     give_back()    not needed after all
  *     count()        the key is published, and the ticket gone for good
  */
 #ifndef NACRE_CUDA_CLAIM_CUH
@@ -134,7 +135,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
 {
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
-    bool refused = false, ticket = false;
+    bool refused = false;
     bool near = true; /* the first walk; again only at device scope, or it would see the same */
     char *side = nullptr;
     if (stored < Width::empty_patterns) {
@@ -154,37 +155,37 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         result.address = walk.address;
         result.slot = walk.slot;
         result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
-        if (walk.found || walk.address == nullptr || refused) {
-            if (Meter::metered && ticket) {
-                meter.give_back();
-            }
-            return result;
-        }
-        if (Meter::metered && !ticket) {
-            const nacrei_ticket answer = meter.take();
-            ticket = answer == NACREI_TICKET_TAKEN;
-            if (!ticket) {
+        uint32_t done = walk.found || walk.address == nullptr || refused;
+        if (!done) {
+            const nacrei_ticket ticket = meter.take();
+            if (ticket == NACREI_TICKET_TAKEN) {
+                const slot_type was =
+                    nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
+                if (nacrei_same_slot(was, walk.slot)) {
+                    result.outcome = NACRE_OUTCOME_INSERTED;
+                    done = 1;
+                    if (Meter::metered) {
+                        __threadfence(); /* the key before the count that makes others walk again */
+                        meter.count();
+                    }
+                } else {
+                    meter.give_back();
+                    if (Width::key_of(was) == stored) {
+                        result.slot = was;
+                        result.outcome = NACRE_OUTCOME_FOUND;
+                        done = 1;
+                    }
+                }
+            } else {
                 /* Walk once more: the last ticket may have gone, or be going, to an equal key. */
-                refused = answer == NACREI_TICKET_NONE_EVER;
+                refused = ticket == NACREI_TICKET_NONE_EVER;
                 __threadfence(); /* pairs with the fence before that key was counted */
-                continue;
             }
         }
-        const slot_type was = nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
-        if (nacrei_same_slot(was, walk.slot)) {
-            result.outcome = NACRE_OUTCOME_INSERTED;
-            if (Meter::metered) {
-                __threadfence(); /* the key before the count that makes others walk once more */
-                meter.count();
-            }
-            return result;
+        if (Meter::metered) {
+            asm volatile("" : "+r"(done)); /* the one way out, which all lanes come to */
         }
-        if (Width::key_of(was) == stored) {
-            if (Meter::metered) {
-                meter.give_back();
-            }
-            result.slot = was;
-            result.outcome = NACRE_OUTCOME_FOUND;
+        if (done) {
             return result;
         }
     }
