@@ -25,7 +25,7 @@ static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *
         return NACREI_TICKET_NONE_NOW;
     }
     const uint32_t together = __activemask();
-    const uint32_t rank = __popc(together & nacrei_lanes_below());
+    const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
     uint64_t first = 0;
     if (rank == 0) {
         /* Relaxed sums: what is too much goes back at once. */
@@ -38,6 +38,15 @@ static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *
     }
     first = __shfl_sync(together, first, __ffs(together) - 1);
     return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
+}
+
+/* Adds 1 for each lane that comes here together. Relaxed. */
+static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
+{
+    const uint32_t together = __activemask();
+    if ((together & ((1u << threadIdx.x % 32) - 1)) == 0) {
+        atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
+    }
 }
 
 struct nacrei_batch_meter {
@@ -56,7 +65,7 @@ struct nacrei_batch_meter {
 
     __device__ __forceinline__ void count() const
     {
-        nacrei_count_lanes(&control->size);
+        nacrei_count_key(&control->size);
     }
 };
 

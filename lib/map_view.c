@@ -39,7 +39,7 @@ nacre_status nacre_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_
                                   uint32_t key_bytes, uint32_t value_bytes, void *view,
                                   uint64_t view_bytes, nacre_error *error, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_view_begin", .error = error};
+    NACREI_CALL(call, "nacre_map_view_begin", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_range(&call, "access", access, NACRE_ACCESS_ERASE,
                                   "0 (read), 1 (insert), 2 (erase)"));
@@ -65,7 +65,7 @@ nacre_status nacre_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_
 nacre_status nacre_map_view_end(nacre_map *map, void *view, uint64_t view_bytes, nacre_error *error,
                                 nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_view_end", .error = error};
+    NACREI_CALL(call, "nacre_map_view_end", error);
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(check_view(&call, view, view_bytes));
     NACREI_TRY(nacrei_check_stream(&call, stream));

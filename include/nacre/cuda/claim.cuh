@@ -28,23 +28,6 @@
 
 enum nacrei_ticket { NACREI_TICKET_TAKEN, NACREI_TICKET_NONE_NOW, NACREI_TICKET_NONE_EVER };
 
-/* The lanes below this one, a bit each; blocks of a user's kernel may have any shape. */
-static __device__ __forceinline__ uint32_t nacrei_lanes_below(void)
-{
-    uint32_t mask;
-    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
-    return mask;
-}
-
-/* Adds 1 for each lane that comes here together. Relaxed. */
-static __device__ __forceinline__ void nacrei_count_lanes(uint64_t *counter)
-{
-    const uint32_t together = __activemask();
-    if ((together & nacrei_lanes_below()) == 0) {
-        atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
-    }
-}
-
 /* The meter of an insertion that fits for certain. */
 struct nacrei_no_meter {
     static constexpr bool metered = false;

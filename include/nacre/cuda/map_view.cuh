@@ -154,7 +154,7 @@ class nacre_map_view
             nacrei_erase_key<width>(view_.table, nacrei_shape_of(view_.table),
                                     nacrei_hash(key, view_.table.seed), stored_of(key));
         if (erased) {
-            nacrei_count_lanes(&counter()->changed);
+            nacrei_view_add(&counter()->changed, 1);
         }
         return erased;
     }
@@ -206,13 +206,14 @@ class nacre_map_view
 
     __device__ __forceinline__ nacrei_view_counter *counter() const
     {
-        return &view_.counts->counters[nacrei_view_counter_of_warp()];
+        return &view_.counts->counters[nacrei_view_own_counter()];
     }
 
     __device__ __forceinline__ bool locate(key_type key, slot_type *slot) const
     {
-        return nacrei_locate<width>(view_.table, nacrei_shape_of(view_.table),
-                                    nacrei_hash(key, view_.table.seed), stored_of(key), slot)
+        constexpr nacrei_scope scope = Access == NACRE_ACCESS_READ ? NACREI_NEAR_KEPT : NACREI_NEAR;
+        return nacrei_locate<width, scope>(view_.table, nacrei_shape_of(view_.table),
+                                           nacrei_hash(key, view_.table.seed), stored_of(key), slot)
                    .address != nullptr;
     }
 
@@ -224,7 +225,7 @@ class nacre_map_view
             view_.table, nacrei_shape_of(view_.table), nacrei_hash(key, view_.table.seed),
             stored_of(key), value, nacrei_view_meter{view_.counts});
         if (place.outcome == NACRE_OUTCOME_FULL) {
-            nacrei_count_lanes(&counter()->refused);
+            nacrei_view_add(&counter()->refused, 1);
         }
         return place;
     }

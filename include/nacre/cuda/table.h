@@ -46,20 +46,20 @@ typedef struct nacrei_table {
 } nacrei_table;
 
 /* The counters of a view: so many that threads seldom meet at one. A power of two. */
-#define NACREI_VIEW_COUNTERS 64
+#define NACREI_VIEW_COUNTERS 256
 
 typedef struct nacrei_view_counter {
-    int64_t room;         /* new keys that may still be inserted; below 0 in passing */
-    uint64_t changed;     /* keys inserted, or erased */
-    uint64_t refused;     /* insertions that found no room */
-    uint64_t padding[13]; /* 128 bytes: no two counters in one line */
+    int64_t room;     /* new keys that may still be inserted; below 0 in passing */
+    uint64_t changed; /* keys inserted, or erased */
+    uint64_t refused; /* insertions that found no room */
+    uint64_t padding; /* 32 bytes, what an atomic in the L2 cache works on */
 } nacrei_view_counter;
 
 /* What the kernels with a view that changes the map have done; zero between views. */
 typedef struct nacrei_view_counts {
     uint64_t room; /* of all counters together, in the beginning */
     uint32_t full; /* not 0: all of it is used up, for good */
-    uint32_t reserved;
+    uint32_t reserved[5];
     nacrei_view_counter counters[NACREI_VIEW_COUNTERS];
 } nacrei_view_counts;
 

@@ -1,50 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The meter of insertions through a view (claim.cuh). The view's room is shared out to padded
- * counters. The lanes of a warp that come together take from one of them, and from the others where
- * that one has too little. All room is gone for good when as many keys have been counted: a thread
- * that finds none before then walks again, since a ticket may come back.
+ * counters, and neighbouring threads use different ones. A thread takes from its own counter, and
+ * from the others where that one is empty. All room is gone for good when as many keys have been
+ * counted: a thread that finds none before then walks again, since a ticket may come back.
  */
 #ifndef NACRE_CUDA_VIEW_METER_CUH
 #define NACRE_CUDA_VIEW_METER_CUH
 
 #include "nacre/cuda/claim.cuh"
 
-/* A counter for this warp: any will do, neighbours in time had better have different ones. */
-static __device__ __forceinline__ uint32_t nacrei_view_counter_of_warp(void)
+/* A counter for this thread: any will do, neighbours in time had better have different ones. */
+static __device__ __forceinline__ uint32_t nacrei_view_own_counter(void)
 {
-    uint32_t multiprocessor, warp;
+    uint32_t multiprocessor, warp, lane;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
     asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
-    return (multiprocessor + warp * 33) % NACREI_VIEW_COUNTERS;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return (multiprocessor * 67 + warp * 33 + lane) % NACREI_VIEW_COUNTERS;
 }
 
-/* Takes up to `wanted` from the counters, from number `own` on; how many. */
-static __device__ __forceinline__ uint32_t nacrei_view_take_room(nacrei_view_counts *counts,
-                                                                 uint32_t own, uint32_t wanted)
+/* Relaxed: each counter is a sum of its own. */
+static __device__ __forceinline__ int64_t nacrei_view_add(void *counter, int64_t number)
 {
-    uint32_t taken = 0;
-    for (uint32_t i = 0; i < NACREI_VIEW_COUNTERS && taken < wanted; i++) {
-        int64_t *room = &counts->counters[(own + i) % NACREI_VIEW_COUNTERS].room;
-        if ((int64_t)nacrei_load_relaxed((uint64_t *)room) > 0) {
-            /* Relaxed sums: what is too much goes back at once. */
-            const int64_t rest = wanted - taken;
-            const int64_t was =
-                (int64_t)atomicAdd((unsigned long long *)room, (unsigned long long)-rest);
-            const int64_t granted = was <= 0 ? 0 : was < rest ? was : rest;
-            if (granted < rest) {
-                atomicAdd((unsigned long long *)room, (unsigned long long)(rest - granted));
-            }
-            taken += (uint32_t)granted;
-        }
-    }
-    return taken;
+    return (int64_t)atomicAdd((unsigned long long *)counter, (unsigned long long)number);
 }
 
 /* True when all room of the view is gone for good. */
 static __device__ __forceinline__ bool nacrei_view_is_full(nacrei_view_counts *counts)
 {
     uint64_t inserted = 0; /* only grows: what is read one after another is no more than the sum */
+#pragma unroll 1
     for (uint32_t i = 0; i < NACREI_VIEW_COUNTERS; i++) {
         inserted += nacrei_load_relaxed(&counts->counters[i].changed);
     }
@@ -60,24 +46,22 @@ static __device__ __noinline__ nacrei_ticket nacrei_view_take_ticket(nacrei_view
     if (nacrei_load_relaxed(&counts->full) != 0) {
         return NACREI_TICKET_NONE_EVER;
     }
-    const uint32_t together = __activemask();
-    const uint32_t rank = __popc(together & nacrei_lanes_below());
-    uint32_t taken = 0;
-    uint32_t full = 0;
-    if (rank == 0) {
-        taken = nacrei_view_take_room(counts, nacrei_view_counter_of_warp(), __popc(together));
-        if (taken == 0) {
-            full = nacrei_view_is_full(counts);
-            if (!full) {
-                __nanosleep(200); /* somebody holds a ticket undecided */
+    const uint32_t own = nacrei_view_own_counter();
+#pragma unroll 1
+    for (uint32_t i = 0; i < NACREI_VIEW_COUNTERS; i++) {
+        int64_t *room = &counts->counters[(own + i) % NACREI_VIEW_COUNTERS].room;
+        if ((int64_t)nacrei_load_relaxed((uint64_t *)room) > 0) {
+            if (nacrei_view_add(room, -1) > 0) {
+                return NACREI_TICKET_TAKEN;
             }
+            nacrei_view_add(room, 1);
         }
     }
-    taken = __shfl_sync(together, taken, __ffs(together) - 1);
-    full = __shfl_sync(together, full, __ffs(together) - 1);
-    return rank < taken ? NACREI_TICKET_TAKEN
-           : full       ? NACREI_TICKET_NONE_EVER
-                        : NACREI_TICKET_NONE_NOW;
+    if (nacrei_view_is_full(counts)) {
+        return NACREI_TICKET_NONE_EVER;
+    }
+    __nanosleep(200); /* somebody holds a ticket undecided */
+    return NACREI_TICKET_NONE_NOW;
 }
 
 struct nacrei_view_meter {
@@ -91,12 +75,12 @@ struct nacrei_view_meter {
 
     __device__ __forceinline__ void give_back() const
     {
-        nacrei_count_lanes((uint64_t *)&counts->counters[nacrei_view_counter_of_warp()].room);
+        nacrei_view_add(&counts->counters[nacrei_view_own_counter()].room, 1);
     }
 
     __device__ __forceinline__ void count() const
     {
-        nacrei_count_lanes(&counts->counters[nacrei_view_counter_of_warp()].changed);
+        nacrei_view_add(&counts->counters[nacrei_view_own_counter()].changed, 1);
     }
 };
 
