@@ -61,9 +61,12 @@ __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
     return word;
 }
 
-/* The same, and the L2 cache is asked to keep what was read. */
+/* The same; from compute capability 8.0 on the L2 cache is asked to keep what was read. */
 __device__ __forceinline__ uint32_t nacrei_load_near_kept(const uint32_t *address)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return nacrei_load_near(address);
+#else
     uint32_t word;
     uint64_t policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -72,6 +75,7 @@ __device__ __forceinline__ uint32_t nacrei_load_near_kept(const uint32_t *addres
                  : "l"(address), "l"(policy)
                  : "memory");
     return word;
+#endif
 }
 
 template <typename Word>
