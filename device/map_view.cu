@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two ends of a view: its room and its counters (nacre/cuda/view_meter.cuh). The room of an open
- * view is no longer the map's: it is taken out of the admission limit, so that metered insertions
- * leave it alone without knowing of views.
+ * The two ends of a view: its room and its counters (nacre/cuda/view_meter.cuh). The room of an
+ * open view is no longer the map's: it is taken out of the admission limit, so that metered
+ * insertions leave it alone without knowing of views.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"

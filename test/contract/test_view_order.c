@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA only: open views beside other calls, on two streams, and in captured graphs. Nothing on other
- * backends.
+ * CUDA only: open views beside other calls, on two streams, and in captured graphs. Nothing on
+ * other backends.
  */
 #include "contract/view_batch.h"
 
