@@ -12,9 +12,9 @@
  * ticket is gone for good when the key is published, and given back when the slot or the key turns
  * out to be taken; a thread without a ticket walks again while others are undecided, and reports
  * FULL only when the meter says that every ticket is gone for good. A ticket is taken, and gone or
- * given back, within one walk, and the loop has one way out, at its end: so lanes of a warp that
- * walk again for want of a ticket wait there for the lane that holds it, and not the other way
- * round, which hung.
+ * given back, within one walk, and the loop has one way out, at its end, with nothing to do behind
+ * it: lanes that did their counting there, while others of the warp walked on, made the warp hang
+ * (device/README.md, "Dead ends").
  *
  *     take()         tries to take a ticket; never waits, for the same reason
  *     give_back()    not needed after all
