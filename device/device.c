@@ -400,4 +400,6 @@ const nacrei_backend nacrei_cuda_backend = {
     .map_check = nacrei_cuda_map_check,
     .map_batch = nacrei_cuda_map_batch,
     .map_retrieve = nacrei_cuda_map_retrieve,
+    .map_view_begin = nacrei_cuda_map_view_begin,
+    .map_view_end = nacrei_cuda_map_view_end,
 };

@@ -8,8 +8,9 @@
 #ifndef NACRE_DEVICE_ELEMENTS_CUH
 #define NACRE_DEVICE_ELEMENTS_CUH
 
-#include "device/slot.cuh"
-#include "device/table.h"
+#include "device/elements.h"
+#include "nacre/cuda/slot.cuh"
+#include "nacre/cuda/table.h"
 #include "nacre/types.h"
 
 /*
@@ -99,6 +100,20 @@ struct nacrei_sums {
     bool skipped;
 };
 
+/* The end of a batch that has a number: the host may know. One thread, after all others. */
+__device__ __forceinline__ void nacrei_tell_host(const nacrei_table &table,
+                                                 const nacrei_elements &elements, int64_t delta,
+                                                 uint64_t refused)
+{
+    volatile nacrei_report *report = elements.report;
+    report->delta = delta;
+    report->size = nacrei_load_relaxed(&table.control->size);
+    table.hints->size = report->size;
+    report->refused = refused;
+    __threadfence_system(); /* content before number; pairs with the host's acquire load */
+    report->sequence = elements.sequence;
+}
+
 /*
  * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and
  * tells the host. `sign` is +1 for insertions, -1 for erasure. Metered insertions have added to the
@@ -165,14 +180,9 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
         atomicAdd((unsigned long long *)&control->size, (unsigned long long)total);
         atomicAdd((unsigned long long *)&control->taken, (unsigned long long)total);
     }
-    volatile nacrei_report *report = elements.report;
-    report->delta = total;
-    report->size = nacrei_load_relaxed(&control->size);
-    table.hints->size = report->size;
-    report->refused = atomicExch((unsigned long long *)&tally->refused, 0ull);
+    const uint64_t left_out = atomicExch((unsigned long long *)&tally->refused, 0ull);
     tally->marks = 0;
-    __threadfence_system(); /* content before number; pairs with the host's acquire load */
-    report->sequence = elements.sequence;
+    nacrei_tell_host(table, elements, total, left_out);
 }
 
 #endif

@@ -8,8 +8,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include "device/table.h"
+#include "device/elements.h"
 #include "lib/widths.h"
+#include "nacre/cuda/table.h"
 #include "nacre/map.h"
 
 #ifdef __cplusplus
@@ -83,6 +84,17 @@ extern const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT];
  * The greatest power of two of buckets, at most 2048, that a block can rebuild in its shared memory.
  */
 uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu);
+
+/*
+ * Around the kernels of a view, in stream order. begin takes room for up to `new_keys` keys, as far
+ * as there is any, out of the admission limit, and shares it out to the view's counters. end gives
+ * back what is left, leaves the counters zero, adds what they say to the size, `sign` +1 for keys
+ * inserted and -1 for keys erased, and makes the report of `elements`.
+ */
+cudaError_t nacrei_view_begin(const nacrei_table *table, nacrei_view_counts *counts,
+                              uint64_t new_keys, cudaStream_t stream);
+cudaError_t nacrei_view_end(const nacrei_table *table, nacrei_view_counts *counts,
+                            const nacrei_elements *elements, int sign, cudaStream_t stream);
 
 /*
  * Sets the admission limit of metered insertions; in stream order, not a copy, so that no staging

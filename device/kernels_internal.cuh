@@ -4,8 +4,8 @@
 #define NACRE_DEVICE_KERNELS_INTERNAL_CUH
 
 #include "device/kernels.h"
-#include "device/slot.cuh"
 #include "lib/backend.h"
+#include "nacre/cuda/slot.cuh"
 
 template <typename Type>
 struct nacrei_as {
@@ -86,6 +86,7 @@ template <typename Width>
 cudaError_t nacrei_inspect(const nacrei_gpu *gpu, const nacrei_table *table,
                            nacrei_inspection *inspection, cudaStream_t stream);
 
+cudaError_t nacrei_view_prepare(void);
 cudaError_t nacrei_clear_prepare(void);
 cudaError_t nacrei_clear(const nacrei_gpu *gpu, const nacrei_table *table, cudaStream_t stream);
 

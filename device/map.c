@@ -10,66 +10,6 @@
 
 #include "device/call.h"
 
-nacre_status nacrei_map_call_begin(nacrei_map_call *self, nacre_map *map, const char *call,
-                                   nacre_error *error, nacre_stream stream)
-{
-    nacrei_cuda_device *device = (nacrei_cuda_device *)map->device;
-    nacre_status status;
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    self->device = device;
-    self->map = (nacrei_cuda_map *)map;
-    self->call = call;
-    self->error = error;
-    self->stream = stream;
-    self->capturing = 0;
-    self->counts = NULL;
-    self->left_out = 0;
-    pthread_mutex_lock(&self->map->lock);
-    NACREI_TRY(nacrei_cuda_enter(device, error, call, &self->current));
-    NACREI_CUDA(cudaStreamIsCapturing(stream, &capture));
-    self->capturing = capture != cudaStreamCaptureStatusNone;
-cleanup:
-    return status;
-}
-
-void nacrei_map_call_end(nacrei_map_call *self)
-{
-    nacrei_cuda_leave(&self->current);
-    pthread_mutex_unlock(&self->map->lock);
-}
-
-nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    nacre_status status = NACRE_OK;
-    if (self->capturing) {
-        return NACRE_OK;
-    }
-    NACREI_CUDA(nacrei_order_stream_of(&self->map->order, self->stream, &self->own));
-    if (self->map->head.config.order == NACRE_ORDER_LIBRARY) {
-        NACREI_CUDA(nacrei_order_begin(&self->map->order, self->own, self->stream, class_of));
-    }
-cleanup:
-    return status;
-}
-
-nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    nacre_status status = NACRE_OK;
-    /* With the caller's order too: destroy waits for the events. */
-    if (!self->capturing) {
-        NACREI_CUDA(nacrei_order_end(&self->map->order, self->own, self->stream, class_of,
-                                     self->map->head.config.order == NACRE_ORDER_LIBRARY));
-    }
-cleanup:
-    return status;
-}
-
 void nacrei_map_fault(nacrei_cuda_map *map, uint32_t bits)
 {
     __atomic_fetch_or(&map->faults, bits, __ATOMIC_RELAXED); /* flags; nothing hangs on them */
@@ -161,6 +101,48 @@ nacre_status nacrei_map_size_read(nacrei_map_call *self, uint64_t *size)
     NACREI_CUDA(cudaStreamSynchronize(self->stream));
 cleanup:
     return status;
+}
+
+nacre_status nacrei_map_number_batch(nacrei_map_call *self, nacrei_elements *elements,
+                                     uint64_t inserting)
+{
+    nacrei_cuda_map *map = self->map;
+    if (self->capturing) { /* nobody waits for a replay */
+        map->replays = 1;
+        return NACRE_OK;
+    }
+    nacrei_map_retire(map);
+    if (map->issued - map->retired == NACREI_RING) {
+        nacre_status status = nacrei_map_settle(self, NACREI_RING - 1);
+        if (status != NACRE_OK) {
+            return status;
+        }
+    }
+    const uint64_t place = map->issued % NACREI_RING;
+    elements->tally = &map->block->tallies[place];
+    elements->report = &map->pinned->reports[place];
+    elements->sequence = map->issued + 1;
+    map->batches[place].elements = inserting != 0 ? elements->count : 0;
+    map->batches[place].inserting = inserting;
+    map->batches[place].probe = 0;
+    map->inserting += inserting;
+    map->issued++;
+    return NACRE_OK;
+}
+
+void nacrei_map_forget_batch(nacrei_map_call *self)
+{
+    nacrei_cuda_map *map = self->map;
+    if (!self->capturing) {
+        map->issued--;
+        map->inserting -= map->batches[map->issued % NACREI_RING].inserting;
+    }
+}
+
+uint64_t nacrei_map_room(const nacrei_cuda_map *map)
+{
+    const uint64_t used = nacrei_map_size_known(map) + map->inserting;
+    return used < map->capacity_keys ? map->capacity_keys - used : 0;
 }
 
 static uint64_t fixed_bytes(void)

@@ -26,11 +26,15 @@
  */
 #define NACREI_WEAR 5.0
 
+/* Views that change the map, open or not known to have finished; one more for all in captures. */
+#define NACREI_VIEWS 8
+
 /* In device memory, one allocation. */
 typedef struct nacrei_device_block {
     nacrei_control control;
     nacrei_inspection inspection;
     nacrei_tally tallies[NACREI_RING];
+    nacrei_view_counts views[NACREI_VIEWS + 1];
     uint32_t bits[NACREI_CHUNK_ELEMENTS / 32]; /* of a probe, then of elements left out */
 } nacrei_device_block;
 
@@ -74,6 +78,14 @@ typedef struct nacrei_cuda_map {
     uint64_t maintained;       /* the next submap to be rebuilt, from 0 */
     uint32_t replays;          /* captured batches change the size behind the host's back */
 
+    uint32_t views_open[NACREI_CLASSES];
+    struct {
+        uint32_t open;
+        uint32_t reserved;
+        uint64_t new_keys;
+        uint64_t ended; /* number of the batch that it ended as */
+    } views[NACREI_VIEWS + 1];
+
     uint32_t segments_told; /* to the device */
     uint32_t faults;        /* those the host found; by __atomic */
     uint64_t growths;
@@ -108,10 +120,15 @@ nacre_status nacrei_cuda_map_retrieve(nacre_map *map, void *keys_out, void *valu
                                       uint64_t capacity, uint64_t *needed, nacre_error *error,
                                       nacre_stream stream);
 
+nacre_status nacrei_cuda_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_keys,
+                                        nacrei_view *view, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_view_end(nacre_map *map, nacrei_view *view, nacre_error *error,
+                                      nacre_stream stream);
+
 uint64_t nacrei_map_capacity_of(const nacrei_cuda_map *map, uint64_t submaps);
 void nacrei_map_count_memory(nacrei_cuda_map *map);
 
-/* ---- between map.c, map_growth.c and map_batch.c; the lock is held ---- */
+/* ---- between the files map*.c; the lock is held ---- */
 
 /* One call on a map: what NACREI_CUDA expects, and the stream. */
 typedef struct nacrei_map_call {
@@ -147,6 +164,21 @@ void nacrei_map_fault(nacrei_cuda_map *map, uint32_t bits);
 
 /* Looks which batches have finished. */
 void nacrei_map_retire(nacrei_cuda_map *map);
+
+/*
+ * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that
+ * may be new keys, at most. In a capture it gets none. The other takes it back: the batch was not
+ * launched, and would be waited for in vain.
+ */
+nacre_status nacrei_map_number_batch(nacrei_map_call *self, nacrei_elements *elements,
+                                     uint64_t inserting);
+void nacrei_map_forget_batch(nacrei_map_call *self);
+
+/* New keys that fit for certain, as far as is known without a wait. */
+uint64_t nacrei_map_room(const nacrei_cuda_map *map);
+
+/* Not 0 while a view is open: the table must not grow. */
+uint32_t nacrei_map_views_open(const nacrei_cuda_map *map);
 
 /* The host waits until at most `in_flight` batches with a number have not finished. */
 nacre_status nacrei_map_settle(nacrei_map_call *self, uint64_t in_flight);

@@ -65,47 +65,6 @@ static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_confi
     return part;
 }
 
-/*
- * Gives the batch about to be launched a number and a place in the ring. `inserting`: elements that
- * may be new keys, at most. In a capture it gets none: nobody waits for a replay.
- */
-static nacre_status number_batch(nacrei_map_call *self, nacrei_elements *elements,
-                                 uint64_t inserting)
-{
-    nacrei_cuda_map *map = self->map;
-    if (self->capturing) {
-        map->replays = 1;
-        return NACRE_OK;
-    }
-    nacrei_map_retire(map);
-    if (map->issued - map->retired == NACREI_RING) {
-        nacre_status status = nacrei_map_settle(self, NACREI_RING - 1);
-        if (status != NACRE_OK) {
-            return status;
-        }
-    }
-    const uint64_t place = map->issued % NACREI_RING;
-    elements->tally = &map->block->tallies[place];
-    elements->report = &map->pinned->reports[place];
-    elements->sequence = map->issued + 1;
-    map->batches[place].elements = inserting != 0 ? elements->count : 0;
-    map->batches[place].inserting = inserting;
-    map->batches[place].probe = 0;
-    map->inserting += inserting;
-    map->issued++;
-    return NACRE_OK;
-}
-
-/* Takes the number back: the batch was not launched, and would be waited for in vain. */
-static void forget_batch(nacrei_map_call *self)
-{
-    nacrei_cuda_map *map = self->map;
-    if (!self->capturing) {
-        map->issued--;
-        map->inserting -= map->batches[map->issued % NACREI_RING].inserting;
-    }
-}
-
 /* Counts start from zero, before the first launch of a call and after all that may refuse it. */
 static nacre_status clear_counts(nacrei_map_call *self)
 {
@@ -138,10 +97,10 @@ static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *bat
     const char *call = self->call;
     const nacrei_table table = table_of(self);
     nacre_status status;
-    NACREI_TRY(clear_counts(self));
     const uint32_t class_of =
         batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
+    NACREI_TRY(clear_counts(self));
     NACREI_CUDA(self->map->kernels->lookup(&table, elements, batch->operation, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
@@ -156,16 +115,16 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     const nacrei_table table = table_of(self);
     nacre_status status;
     uint32_t numbered = 0;
-    NACREI_TRY(clear_counts(self));
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_TRY(number_batch(self, elements, 0));
+    NACREI_TRY(clear_counts(self));
+    NACREI_TRY(nacrei_map_number_batch(self, elements, 0));
     numbered = 1;
     NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     if (numbered) {
-        forget_batch(self);
+        nacrei_map_forget_batch(self);
     }
     return status;
 }
@@ -182,16 +141,16 @@ static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elemen
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
     const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
-    NACREI_TRY(clear_counts(self));
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_TRY(number_batch(self, elements, inserting));
+    NACREI_TRY(clear_counts(self));
+    NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
     numbered = 1;
     NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     if (numbered) {
-        forget_batch(self);
+        nacrei_map_forget_batch(self);
     }
     return status;
 }
@@ -206,13 +165,6 @@ static uint64_t growth_step(const nacrei_cuda_map *map)
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-/* New keys that fit for certain. */
-static uint64_t room_of(const nacrei_cuda_map *map)
-{
-    return map->capacity_keys -
-           least(map->capacity_keys, nacrei_map_size_known(map) + map->inserting);
 }
 
 /*
@@ -233,7 +185,7 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     chunk.fault = 0;
     /* The bits are one thread's at a time: exclusive, so that no other insertion's come between. */
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_TRY(number_batch(self, &chunk, 0));
+    NACREI_TRY(nacrei_map_number_batch(self, &chunk, 0));
     map->batches[(map->issued - 1) % NACREI_RING].probe = 1;
     numbered = 1;
     NACREI_CUDA(map->kernels->probe(&table, &chunk, sample_mask, map->block->bits, self->stream));
@@ -245,7 +197,7 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     map->fresh_share = (double)*missing * (double)(sample_mask + 1) / (double)chunk.count;
 cleanup:
     if (numbered) {
-        forget_batch(self);
+        nacrei_map_forget_batch(self);
     }
     return status;
 }
@@ -315,7 +267,7 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
     uint64_t missing = 0, different = 0;
     uint32_t refused = 0;
     NACREI_TRY(probe(self, chunk, 0, &missing, &different));
-    if (different > room_of(map)) {
+    if (different > nacrei_map_room(map)) {
         /*
          * The bound is close where keys are different: at most half as much again is taken for
          * granted. Refused memory is found out, and told, when elements are left out.
@@ -323,7 +275,7 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
         NACREI_TRY(nacrei_map_grow(
             self, map->size_finished + least(missing, different + different / 2), &refused));
     }
-    if (missing <= room_of(map)) {
+    if (missing <= nacrei_map_room(map)) {
         return launch_insert(self, &chunk, missing, operation, 0);
     }
     return insert_metered(self, chunk, operation);
@@ -351,7 +303,7 @@ static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements 
     /* A bound of the estimate, not a bound of the keys: what is missing in truth grows later. */
     const uint64_t expected = least(
         elements->count, (uint64_t)((double)different * (double)(sample_mask + 1) * SAMPLE_ERROR));
-    if (expected > room_of(map)) {
+    if (expected > nacrei_map_room(map)) {
         /* Refused memory is found out, and told, when elements are left out. */
         status = nacrei_map_grow(self, map->size_finished + expected, &refused);
     }
@@ -366,7 +318,7 @@ cleanup:
 static void map_ahead(nacrei_map_call *self, uint64_t count)
 {
     nacrei_cuda_map *map = self->map;
-    if (self->capturing || map->fresh_share < 0.5 || room_of(map) >= count ||
+    if (self->capturing || map->fresh_share < 0.5 || nacrei_map_room(map) >= count ||
         map->size_finished + map->inserting <= map->reserved_keys) {
         return; /* within what was reserved no call allocates */
     }
@@ -386,7 +338,7 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
     while (first < all->count) {
         const uint64_t remaining = all->count - first;
         nacrei_map_retire(map);
-        uint64_t room = room_of(map);
+        uint64_t room = nacrei_map_room(map);
         const uint32_t never_wait = (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0;
         if (remaining <= room && (self->capturing || never_wait || !map->replays)) {
             /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
@@ -395,11 +347,13 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
                                    self->capturing || map->replays);
             break;
         }
-        if (self->capturing || never_wait) {
+        if (self->capturing || never_wait || nacrei_map_views_open(map)) {
             return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
                                "%s: count is %llu; allowed %s: up to %llu, for which there is room",
                                self->call, (unsigned long long)all->count,
-                               self->capturing ? "in a capture" : "without a wait",
+                               self->capturing ? "in a capture"
+                               : never_wait    ? "without a wait"
+                                               : "beside an open view",
                                (unsigned long long)room);
         }
         NACREI_TRY(nacrei_map_settle(self, 0));
@@ -407,10 +361,10 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
             NACREI_TRY(nacrei_map_size_read(self, &map->size_finished));
             map->pinned->hints.size = map->size_finished; /* exact now */
         }
-        if (first == 0 && remaining > room_of(map)) {
+        if (first == 0 && remaining > nacrei_map_room(map)) {
             NACREI_TRY(grow_by_sample(self, all));
         }
-        room = room_of(map);
+        room = nacrei_map_room(map);
         /* Half of the bits, where they bound the number of different keys; else one for each. */
         uint64_t chunk =
             map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
@@ -473,7 +427,8 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
         }
     }
     nacrei_map_retire(map);
-    const uint32_t fits = !self->capturing && !map->replays && elements->count <= room_of(map);
+    const uint32_t fits =
+        !self->capturing && !map->replays && elements->count <= nacrei_map_room(map);
     return launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 

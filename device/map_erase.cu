@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Erasure: the slot of a key becomes empty at once, stamped with its bucket's signature, in one
- * compare-and-swap: other threads of the batch that read the bucket see the key or a true empty
- * slot, and of several that erase one key exactly one succeeds. Erasure runs beside nothing else,
- * so nobody changes values or fills holes.
- */
+/* Erasure: one thread per key (nacre/cuda/erase.cuh). */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
-#include "device/table.cuh"
+#include "nacre/cuda/erase.cuh"
 
 namespace
 {
@@ -16,25 +11,15 @@ template <typename Width>
 __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     erase_kernel(const nacrei_table table, const nacrei_elements elements)
 {
-    typedef typename Width::slot_type slot_type;
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool takes_part =
         index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index);
     bool erased = false;
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
-        slot_type slot;
-        const nacrei_place place = nacrei_locate<Width, NACREI_NEAR>(
+        erased = nacrei_erase_key<Width>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
-            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot);
-        if (place.address != nullptr) {
-            uint32_t signature = place.signature;
-            if (signature == NACREI_SIGNATURE_UNTOLD) {
-                signature = nacrei_signature_load<true>(table, place.submap, place.bucket);
-            }
-            erased = nacrei_same_slot(
-                nacrei_swap_slot(place.address, slot, Width::make_empty(signature)), slot);
-        }
+            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes));
     }
     if (index < elements.count) {
         nacrei_element_outcome(elements, index,

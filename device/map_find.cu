@@ -6,7 +6,8 @@
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
-#include "device/table.cuh"
+#include "nacre/cuda/table.cuh"
+#include "nacre/cuda/value.cuh"
 
 /* The hash bits that choose a sample lie above those that choose a bit of a chunk. */
 #define NACREI_SAMPLE_SHIFT 24

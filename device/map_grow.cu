@@ -9,9 +9,9 @@
  * is as good as new, or better. Placement cannot fail: a path visits every bucket of an image, which
  * has as many slots as the submap had.
  */
-#include "device/claim.cuh"
 #include "device/kernels_internal.cuh"
-#include "device/table.cuh"
+#include "nacre/cuda/claim.cuh"
+#include "nacre/cuda/table.cuh"
 
 namespace
 {
@@ -286,8 +286,9 @@ __global__ void __launch_bounds__(rebuild_threads)
     for (unsigned i = threadIdx.x; i < vectors * slots_of_vector<Width>; i += rebuild_threads) {
         const typename Width::slot_type slot = ((const typename Width::slot_type *)shared)[i];
         if (!Width::is_empty(slot)) {
-            nacrei_find_or_claim<Width, false>(table, shape, hash_of_slot<Width>(table, slot),
-                                               Width::key_of(slot), Width::value_of(slot));
+            nacrei_find_or_claim<Width>(table, shape, hash_of_slot<Width>(table, slot),
+                                        Width::key_of(slot), Width::value_of(slot),
+                                        nacrei_no_meter());
         }
     }
 }

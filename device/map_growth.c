@@ -151,7 +151,8 @@ nacre_status nacrei_map_maintain_worn(nacrei_map_call *self)
 {
     nacrei_cuda_map *map = self->map;
     /* By the caller's order it would run beside what the caller does not know to order. */
-    if (self->capturing || map->head.config.order == NACRE_ORDER_CALLER) {
+    if (self->capturing || map->head.config.order == NACRE_ORDER_CALLER ||
+        nacrei_map_views_open(map)) {
         return NACRE_OK;
     }
     nacrei_map_retire(map);

@@ -3,54 +3,14 @@
  * Insertion: insert, insert_or_assign, insert_or_apply, find_or_insert. One thread per key finds
  * the key or claims a slot for it (claim.cuh), then does what the operation does to the value.
  */
-#include "device/claim.cuh"
+#include "device/batch_meter.cuh"
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
-#include "nacre/core/reduction.h"
+#include "nacre/cuda/claim.cuh"
+#include "nacre/cuda/value.cuh"
 
 namespace
 {
-
-/* Combines a value in the table with an element's. Relaxed: each value is a word of its own. */
-template <typename Width>
-__device__ __forceinline__ void apply(const nacrei_elements &elements,
-                                      typename Width::value_type *address,
-                                      typename Width::value_type value)
-{
-    typedef typename Width::value_type value_type;
-    uint32_t type = elements.type;
-    if constexpr (sizeof(value_type) == 4) {
-        if (elements.reduction == NACRE_REDUCTION_ADD) {
-            if (type == NACRE_TYPE_F32) {
-                atomicAdd((float *)address, __uint_as_float(value));
-            } else {
-                atomicAdd((unsigned int *)address, value);
-            }
-            return;
-        }
-    } else {
-        if (elements.reduction == NACRE_REDUCTION_ADD) {
-            if (type == NACRE_TYPE_F64) {
-                atomicAdd((double *)address, __longlong_as_double((long long)value));
-            } else {
-                atomicAdd((unsigned long long *)address, (unsigned long long)value);
-            }
-            return;
-        }
-    }
-    value_type old = nacrei_load_relaxed(address);
-    for (;;) {
-        value_type next = (value_type)nacrei_reduce(old, value, elements.reduction, type);
-        if (next == old) {
-            return;
-        }
-        value_type was = nacrei_swap_slot(address, old, next);
-        if (was == old) {
-            return;
-        }
-        old = was;
-    }
-}
 
 /* What an element does once its key is there; returns what is told about it. */
 template <typename Width, unsigned Operation>
@@ -75,7 +35,7 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
                 nacrei_assign_value<Width>(place.address, value);
             }
             if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_APPLY) {
-                apply<Width>(elements, Width::value_address(place.address), value);
+                nacrei_apply_value<Width>(place.address, value, elements.reduction, elements.type);
             }
             return NACRE_OUTCOME_ASSIGNED;
         }
@@ -85,6 +45,16 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
 
 /* PLAIN: no options; METERED: may not fit (claim.cuh), with any options. */
 enum { PLAIN, OPTIONS, METERED };
+
+template <unsigned Kind>
+__device__ __forceinline__ auto meter_of(const nacrei_table &table)
+{
+    if constexpr (Kind == METERED) {
+        return nacrei_batch_meter{table.control};
+    } else {
+        return nacrei_no_meter();
+    }
+}
 
 template <typename Width, unsigned Operation, unsigned Kind>
 __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
@@ -109,9 +79,10 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
             value = elements.values != nullptr ? __ldcs((const value_type *)elements.values + index)
                                                : (value_type)nacrei_type_one(elements.type);
         }
-        const nacrei_found<Width> place = nacrei_find_or_claim<Width, Kind == METERED>(
+        const nacrei_found<Width> place = nacrei_find_or_claim<Width>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
-            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value);
+            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value,
+            meter_of<Kind>(table));
         outcome = settle<Width, Operation>(elements, index, place, value);
     }
     if (Kind != PLAIN && exists && (takes_part || !elements.retry)) {

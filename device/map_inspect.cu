@@ -5,7 +5,7 @@
  * the buckets read on a miss.
  */
 #include "device/kernels_internal.cuh"
-#include "device/table.cuh"
+#include "nacre/cuda/table.cuh"
 
 namespace
 {

@@ -5,7 +5,7 @@
  * reservation counter is the caller's `needed`, which ends up as the number of keys.
  */
 #include "device/kernels_internal.cuh"
-#include "device/table.cuh"
+#include "nacre/cuda/table.cuh"
 
 namespace
 {

@@ -5,7 +5,7 @@
 
 #include "device/toolkit.h"
 
-static int conflicts(uint32_t a, uint32_t b)
+int nacrei_order_conflicts(uint32_t a, uint32_t b)
 {
     return a == NACREI_CLASS_EXCLUSIVE || b == NACREI_CLASS_EXCLUSIVE;
 }
@@ -77,7 +77,7 @@ cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *o
     for (uint32_t i = 0; i < order->count; i++) {
         nacrei_order_stream *other = &order->streams[i];
         for (uint32_t c = 0; c < NACREI_CLASSES && other != own; c++) {
-            if (other->pending[c] && conflicts(c, class_of)) {
+            if (other->pending[c] && nacrei_order_conflicts(c, class_of)) {
                 cudaError_t result = cudaStreamWaitEvent(stream, other->events[c], 0);
                 if (result != cudaSuccess) {
                     return result;

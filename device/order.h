@@ -36,6 +36,9 @@ typedef struct nacrei_order {
 cudaError_t nacrei_order_stream_of(nacrei_order *order, cudaStream_t stream,
                                    nacrei_order_stream **own);
 
+/* Not 0 where batches of these classes must not run beside each other. */
+int nacrei_order_conflicts(uint32_t a, uint32_t b);
+
 /* Makes the stream wait for all batches on other streams that conflict with `class_of`. */
 cudaError_t nacrei_order_begin(nacrei_order *order, const nacrei_order_stream *own,
                                cudaStream_t stream, uint32_t class_of);

@@ -14,7 +14,7 @@
 enum { EXIT_USAGE = 2 };
 
 /* Given to every call that takes one; the examples call from one thread. */
-static nacre_error error = {.struct_size = sizeof error};
+static nacre_error error = {sizeof(nacre_error), NACRE_OK, 0, 0, 0, ""};
 
 /* An example ends where a call fails, and prints why. A library would hand the status on. */
 #define CHECK(call)                                                                        \
@@ -47,7 +47,7 @@ static inline uint32_t device_argument(int argc, char **argv)
         fprintf(stderr, "usage: %s [--device auto|cpu|cuda]\n", argv[0]);
         exit(EXIT_USAGE);
     }
-    return argc == 1 ? NACRE_BACKEND_AUTO : backend_named(argv[2]);
+    return backend_named(argc == 1 ? "auto" : argv[2]);
 }
 
 /* Opens a device and says which one it is and why, before anything is computed on it. */

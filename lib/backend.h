@@ -12,8 +12,10 @@
 #define NACRE_LIB_BACKEND_H
 
 #include "lib/error.h"
+#include "nacre/cuda/table.h"
 #include "nacre/device.h"
 #include "nacre/map.h"
+#include "nacre/map_view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,6 +126,10 @@ struct nacrei_backend {
     nacre_status (*map_batch)(nacre_map *, const nacrei_batch *, nacre_error *);
     nacre_status (*map_retrieve)(nacre_map *, void *keys_out, void *values_out, uint64_t capacity,
                                  uint64_t *needed, nacre_error *, nacre_stream);
+    /* Both NULL: a backend without kernels of the program's own. */
+    nacre_status (*map_view_begin)(nacre_map *, uint32_t access, uint64_t new_keys, nacrei_view *,
+                                   nacre_error *, nacre_stream);
+    nacre_status (*map_view_end)(nacre_map *, nacrei_view *, nacre_error *, nacre_stream);
 };
 
 extern const nacrei_backend nacrei_cpu_backend;

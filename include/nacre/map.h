@@ -52,7 +52,8 @@
  * may not fit, grows, or maintains the table does that part exclusively. With NACRE_ORDER_CALLER
  * nothing is ordered: the caller then keeps every call but find, contains, retrieve, size and
  * assign apart from all others. The library keeps track of 1024 batches in flight and of 64 streams
- * with work of one map; a call beyond that waits for the oldest, whatever the map's growth.
+ * with work of one map; a call beyond that waits for the oldest, whatever the map's growth. Beside
+ * an open view of the map (map_view.h) a call that must not run there returns WOULD_WAIT.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
  * the last. Different maps have nothing to do with each other. A call that waits for growth keeps

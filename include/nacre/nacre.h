@@ -13,6 +13,7 @@
 #include "nacre/device.h"
 #include "nacre/export.h"
 #include "nacre/map.h"
+#include "nacre/map_view.h"
 #include "nacre/status.h"
 #include "nacre/types.h"
 #include "nacre/version.h"

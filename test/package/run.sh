@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Goal: every way of consuming the library works, for programs in C only, linked by the C compiler.
+# Goal: every way of consuming the library works, for programs in C only, linked by the C
+# compiler, and for one with kernels of its own.
 # Method: the build is installed to a temporary prefix, and each case builds and runs a small program
 # against it as a user would.
 #
 #   run.sh BUILD_DIR SOURCE_DIR [CASE...]
 #
-# Exits 0 when no case failed, 77 when every one was skipped, else 1. The compiler is
-# CC, or cc. NACRE_CUDA (default OFF, for the time it takes) goes to the build that add_subdirectory makes.
+# Exits 0 when no case failed, 77 when every one was skipped, else 1. The compiler is CC, or cc, and
+# NACRE_NVCC that of kernels (empty: none). NACRE_CUDA (default OFF, for the time it takes) goes to the
+# build that add_subdirectory makes.
 set -eu
 
-all_cases="find_package add_subdirectory pkg_config_shared pkg_config_static dlopen ctypes"
+all_cases="find_package cuda_view add_subdirectory pkg_config_shared pkg_config_static dlopen ctypes"
 [ $# -ge 2 ] || { echo "usage: run.sh BUILD_DIR SOURCE_DIR [CASE...]" >&2; exit 2; }
 build=$(cd "$1" && pwd)
 source=$(cd "$2" && pwd)
@@ -55,6 +57,19 @@ build_consumers() {
 
 case_find_package() {
     build_consumers find_package -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+}
+
+# Kernels with a view of a map, against the installed headers: it compiles and links.
+case_cuda_view() {
+    [ -n "${NACRE_NVCC:-}" ] || { skip "there is no fit nvcc"; return; }
+    cmake -S "$here/cuda_view" -B "$work/cuda_view" -DCMAKE_CUDA_COMPILER="$NACRE_NVCC" \
+        -DCMAKE_CUDA_ARCHITECTURES=90 -DCMAKE_CUDA_FLAGS=--Werror=all-warnings \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF \
+        -DNACRE_EXAMPLES_DIR="$source/examples" > "$work/log" 2>&1 &&
+        cmake --build "$work/cuda_view" >> "$work/log" 2>&1 || {
+        cat "$work/log"
+        return 1
+    }
 }
 
 case_add_subdirectory() {

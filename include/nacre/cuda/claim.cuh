@@ -8,69 +8,40 @@
  * has got on. All insertions claim the first free slot of a path, so that equal new keys of a batch
  * meet at one slot, and the second one finds the first there.
  *
- * Metered insertions (a batch that may not fit) take a ticket before they claim. A ticket is taken
- * for good when the key is published, and given back when the key turns out to be there already; a
- * thread without a ticket walks again while others are undecided, and reports FULL only when the
- * map holds as many keys as it may.
+ * A metered insertion (one that may not fit) takes a ticket from its meter before it claims. A
+ * ticket is gone for good when the key is published, and given back when the slot or the key turns
+ * out to be taken; a thread without a ticket walks again while others are undecided, and reports
+ * FULL only when the meter says that every ticket is gone for good. A ticket is taken, and gone or
+ * given back, within one walk, and the loop has one way out, at its end, with nothing to do behind
+ * it: lanes that did their counting there, while others of the warp walked on, made the warp hang
+ * (device/README.md, "Dead ends").
+ *
+ *     take()         tries to take a ticket; never waits, for the same reason
+ *     give_back()    not needed after all
+ *     count()        the key is published, and the ticket gone for good
  */
-#ifndef NACRE_DEVICE_CLAIM_CUH
-#define NACRE_DEVICE_CLAIM_CUH
+#ifndef NACRE_CUDA_CLAIM_CUH
+#define NACRE_CUDA_CLAIM_CUH
 
-#include "device/table.cuh"
+#include "nacre/cuda/table.cuh"
 #include "nacre/types.h"
 
 enum nacrei_ticket { NACREI_TICKET_TAKEN, NACREI_TICKET_NONE_NOW, NACREI_TICKET_NONE_EVER };
 
-/*
- * Tries to take a ticket for one new key; never waits, because lanes of one warp may wait for each
- * other's. The lanes that come here together take theirs by one atomic: one for each thread would
- * hold a batch up at its single address.
- */
-static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *control)
-{
-    unsigned long long *taken = (unsigned long long *)&control->taken;
-    const uint64_t capacity = control->capacity_keys;
-    /* Keys only grow in number during an insertion: once full, full for the whole batch. */
-    if (nacrei_load_relaxed(&control->size) >= capacity) {
-        return NACREI_TICKET_NONE_EVER;
+/* The meter of an insertion that fits for certain. */
+struct nacrei_no_meter {
+    static constexpr bool metered = false;
+    __device__ __forceinline__ nacrei_ticket take() const
+    {
+        return NACREI_TICKET_TAKEN;
     }
-    if (nacrei_load_relaxed(&control->taken) >= capacity) {
-        __nanosleep(200); /* somebody holds a ticket undecided */
-        return NACREI_TICKET_NONE_NOW;
+    __device__ __forceinline__ void give_back() const
+    {
     }
-    const uint32_t together = __activemask();
-    const uint32_t rank = __popc(together & ((1u << threadIdx.x % 32) - 1));
-    uint64_t first = 0;
-    if (rank == 0) {
-        /* Relaxed sums: what is too much goes back at once. */
-        const uint32_t wanted = __popc(together);
-        first = atomicAdd(taken, (unsigned long long)wanted);
-        const uint64_t granted = first < capacity ? capacity - first : 0;
-        if (granted < wanted) {
-            atomicAdd(taken, granted - (unsigned long long)wanted);
-        }
+    __device__ __forceinline__ void count() const
+    {
     }
-    first = __shfl_sync(together, first, __ffs(together) - 1);
-    return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
-}
-
-/*
- * Not needed after all. At once, inside the loop that took it: other lanes of the warp may be
- * waiting for it.
- */
-static __device__ __forceinline__ void nacrei_give_ticket_back(nacrei_control *control)
-{
-    atomicAdd((unsigned long long *)&control->taken, ~0ull);
-}
-
-/* Adds 1 for each lane that comes here together. Relaxed. */
-static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
-{
-    const uint32_t together = __activemask();
-    if ((together & ((1u << threadIdx.x % 32) - 1)) == 0) {
-        atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
-    }
-}
+};
 
 template <typename Width>
 struct nacrei_found {
@@ -139,14 +110,15 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
 }
 
 /* Finds the key or inserts it with `value`. `stored` is the key as slots hold it. */
-template <typename Width, bool Metered>
+template <typename Width, typename Meter>
 __device__ __forceinline__ nacrei_found<Width>
 nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
-                     typename Width::key_type stored, typename Width::value_type value)
+                     typename Width::key_type stored, typename Width::value_type value,
+                     const Meter &meter)
 {
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
-    bool refused = false, ticket = false;
+    bool refused = false;
     bool near = true; /* the first walk; again only at device scope, or it would see the same */
     char *side = nullptr;
     if (stored < Width::empty_patterns) {
@@ -166,37 +138,37 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         result.address = walk.address;
         result.slot = walk.slot;
         result.outcome = walk.found ? NACRE_OUTCOME_FOUND : NACRE_OUTCOME_FULL;
-        if (walk.found || walk.address == nullptr || refused) {
-            if (Metered && ticket) {
-                nacrei_give_ticket_back(table.control);
-            }
-            return result;
-        }
-        if (Metered && !ticket) {
-            const nacrei_ticket answer = nacrei_take_ticket(table.control);
-            ticket = answer == NACREI_TICKET_TAKEN;
-            if (!ticket) {
+        uint32_t done = walk.found || walk.address == nullptr || refused;
+        if (!done) {
+            const nacrei_ticket ticket = meter.take();
+            if (ticket == NACREI_TICKET_TAKEN) {
+                const slot_type was =
+                    nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
+                if (nacrei_same_slot(was, walk.slot)) {
+                    result.outcome = NACRE_OUTCOME_INSERTED;
+                    done = 1;
+                    if (Meter::metered) {
+                        __threadfence(); /* the key before the count that makes others walk again */
+                        meter.count();
+                    }
+                } else {
+                    meter.give_back();
+                    if (Width::key_of(was) == stored) {
+                        result.slot = was;
+                        result.outcome = NACRE_OUTCOME_FOUND;
+                        done = 1;
+                    }
+                }
+            } else {
                 /* Walk once more: the last ticket may have gone, or be going, to an equal key. */
-                refused = answer == NACREI_TICKET_NONE_EVER;
+                refused = ticket == NACREI_TICKET_NONE_EVER;
                 __threadfence(); /* pairs with the fence before that key was counted */
-                continue;
             }
         }
-        const slot_type was = nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
-        if (nacrei_same_slot(was, walk.slot)) {
-            result.outcome = NACRE_OUTCOME_INSERTED;
-            if (Metered) {
-                __threadfence(); /* the key before the count that makes others walk once more */
-                nacrei_count_key(&table.control->size);
-            }
-            return result;
+        if (Meter::metered) {
+            asm volatile("" : "+r"(done)); /* the one way out, which all lanes come to */
         }
-        if (Width::key_of(was) == stored) {
-            if (Metered) {
-                nacrei_give_ticket_back(table.control);
-            }
-            result.slot = was;
-            result.outcome = NACRE_OUTCOME_FOUND;
+        if (done) {
             return result;
         }
     }

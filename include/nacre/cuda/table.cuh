@@ -3,15 +3,15 @@
  * The table on the device: addresses, signatures, and the one lookup that find, contains, assign,
  * erase and the inspection share. Decisions are those of nacre/core/.
  */
-#ifndef NACRE_DEVICE_TABLE_CUH
-#define NACRE_DEVICE_TABLE_CUH
+#ifndef NACRE_CUDA_TABLE_CUH
+#define NACRE_CUDA_TABLE_CUH
 
-#include "device/slot.cuh"
-#include "device/table.h"
 #include "nacre/core/hash.h"
 #include "nacre/core/probe.h"
 #include "nacre/core/signature.h"
 #include "nacre/core/table.h"
+#include "nacre/cuda/slot.cuh"
+#include "nacre/cuda/table.h"
 
 /* How many submaps there are, fixed while a kernel runs: growth never runs beside a batch. */
 struct nacrei_shape {

@@ -14,8 +14,8 @@
  * that sees one sees a state in which the keys of earlier batches already were; an insertion that
  * acts on one fails to claim the hole, and looks again at device scope.
  */
-#ifndef NACRE_DEVICE_SLOT_CUH
-#define NACRE_DEVICE_SLOT_CUH
+#ifndef NACRE_CUDA_SLOT_CUH
+#define NACRE_CUDA_SLOT_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -61,9 +61,12 @@ __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
     return word;
 }
 
-/* The same, and the L2 cache is asked to keep what was read. */
+/* The same; from compute capability 8.0 on the L2 cache is asked to keep what was read. */
 __device__ __forceinline__ uint32_t nacrei_load_near_kept(const uint32_t *address)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return nacrei_load_near(address);
+#else
     uint32_t word;
     uint64_t policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -72,6 +75,7 @@ __device__ __forceinline__ uint32_t nacrei_load_near_kept(const uint32_t *addres
                  : "l"(address), "l"(policy)
                  : "memory");
     return word;
+#endif
 }
 
 template <typename Word>
@@ -278,20 +282,5 @@ struct nacrei_width {
         return (value_type *)(slot + value_offset);
     }
 };
-
-/*
- * Overwrites a value. By an exchange whose result nobody wants, not a store: the L2 cache combines
- * atomics on one address five times as fast as stores, which counts for hot keys. Relaxed: a value
- * is a word of its own.
- */
-template <typename Width>
-__device__ __forceinline__ void nacrei_assign_value(char *slot, typename Width::value_type value)
-{
-    if constexpr (sizeof(value) == 8) {
-        atomicExch((unsigned long long *)Width::value_address(slot), (unsigned long long)value);
-    } else {
-        atomicExch((unsigned int *)Width::value_address(slot), (unsigned int)value);
-    }
-}
 
 #endif

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table as the device sees it: what host code and kernels share. Plain C; the layout is the same
- * on both sides. `nacrei_table` goes to kernels by value and never changes in the life of a map, so
- * that captured kernels stay valid; what growth changes stands in `nacrei_control`, in device
- * memory.
+ * A batch as host code and kernels share it: its elements, and what it tells the host at its end.
+ * Plain C; the layout is the same on both sides.
  */
-#ifndef NACRE_DEVICE_TABLE_H
-#define NACRE_DEVICE_TABLE_H
+#ifndef NACRE_DEVICE_ELEMENTS_H
+#define NACRE_DEVICE_ELEMENTS_H
 
 #include <stdint.h>
-
-#include "nacre/core/slot.h"
-#include "nacre/core/table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,24 +14,6 @@ extern "C" {
 
 /* Elements of a chunk for which a bit each is kept: 2^23, a MiB of bits. */
 #define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
-
-typedef struct nacrei_control {
-    unsigned char
-        side[NACREI_SIDE_SLOTS_MAX * 16]; /* side slots, at the width's slot size; 16-aligned */
-    char *segments[NACREI_SEGMENTS_MAX];  /* where addresses are not arithmetic */
-    uint64_t submap_count;                /* without the stash */
-    uint64_t capacity_keys;               /* metered insertions stop here */
-    uint64_t size; /* keys present, published per block or, metered, per key */
-    uint64_t
-        taken; /* metered: keys present plus insertions on their way; equals size between batches */
-} nacrei_control;
-
-/* Pinned memory that any batch may write and the host reads without a wait. */
-typedef struct nacrei_hints {
-    uint32_t full; /* not 0: an element found no room */
-    uint32_t reserved;
-    uint64_t size; /* keys after some recent batch or replay: near the truth */
-} nacrei_hints;
 
 /* What a batch did, told to the host by its last block: one entry of a ring in pinned memory. */
 typedef struct nacrei_report {
@@ -55,16 +32,6 @@ typedef struct nacrei_tally {
     uint64_t marks; /* keys inserted or erased, and blocks done */
     uint64_t refused;
 } nacrei_tally;
-
-typedef struct nacrei_table {
-    char *base; /* submap s lies at base + s * submap_bytes; NULL: in control->segments */
-    nacrei_control *control;
-    volatile nacrei_hints *hints;
-    uint64_t seed;
-    uint32_t bucket_mask;
-    uint32_t submap_bytes;
-    uint64_t submap_count; /* as of this launch, which saves a load; 0 in a capture: in control */
-} nacrei_table;
 
 /* The elements of a batch as a kernel takes them; see nacrei_batch and nacre_options. */
 typedef struct nacrei_elements {
