@@ -16,7 +16,7 @@
  * it: lanes that did their counting there, while others of the warp walked on, made the warp hang
  * (device/README.md, "Dead ends").
  *
- *     take()         tries to take a ticket; never waits, for the same reason
+ *     take()         tries to take a ticket; never waits for one
  *     give_back()    not needed after all
  *     count()        the key is published, and the ticket gone for good
  */
