@@ -42,8 +42,8 @@ static inline double duel_now(void)
 }
 
 /*
- * Takes the memory that a map of this many keys may need from the system, uses it and gives it back.
- * On a virtual machine the first use after a while waits for the host, as much as the whole
+ * Takes the memory that a map of this many keys may need from the system, uses it and gives it
+ * back. On a virtual machine the first use after a while waits for the host, as much as the whole
  * insertion takes, and would hit whoever comes first.
  */
 static inline void duel_warm_memory(uint64_t count)

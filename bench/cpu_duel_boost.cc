@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rival, as a program uses it: one call per key. Its hash is boost's own, with the mixing that it
-// applies to integers.
+// The rival, as a program uses it: one call per key. Its hash is boost's own, with the mixing that
+// it applies to integers.
 #include "cpu_duel.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>

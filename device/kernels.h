@@ -81,7 +81,8 @@ typedef struct nacrei_map_kernels {
 extern const nacrei_map_kernels nacrei_map_kernels_of[NACREI_WIDTHS_COUNT];
 
 /*
- * The greatest power of two of buckets, at most 2048, that a block can rebuild in its shared memory.
+ * The greatest power of two of buckets, at most 2048, that a block can rebuild in its shared
+ * memory.
  */
 uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu);
 

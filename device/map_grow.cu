@@ -2,12 +2,12 @@
 /*
  * Growth and maintenance: rebuilding submaps; and clearing.
  *
- * One block rebuilds one submap: it reads the slots, places the keys into an image in shared memory,
- * and streams the image out, over the old submap or, for those keys that move when it splits, to its
- * new neighbour. No random access to memory at all, no second copy of the table. Keys are placed
- * home first: every key tries its home bucket before any key goes further, so that a rebuilt submap
- * is as good as new, or better. Placement cannot fail: a path visits every bucket of an image, which
- * has as many slots as the submap had.
+ * One block rebuilds one submap: it reads the slots, places the keys into an image in shared
+ * memory, and streams the image out, over the old submap or, for those keys that move when it
+ * splits, to its new neighbour. No random access to memory at all, no second copy of the table.
+ * Keys are placed home first: every key tries its home bucket before any key goes further, so that
+ * a rebuilt submap is as good as new, or better. Placement cannot fail: a path visits every bucket
+ * of an image, which has as many slots as the submap had.
  */
 #include "device/kernels_internal.cuh"
 #include "nacre/cuda/claim.cuh"
@@ -254,8 +254,8 @@ __global__ void __launch_bounds__(rebuild_threads, rebuild_blocks)
 }
 
 /*
- * The end of growth or maintenance, by one block: publishes the new number of submaps, then takes the stash's
- * keys out and inserts them again. They find room: the stash itself has it.
+ * The end of growth or maintenance, by one block: publishes the new number of submaps, then takes
+ * the stash's keys out and inserts them again. They find room: the stash itself has it.
  */
 template <typename Width>
 __global__ void __launch_bounds__(rebuild_threads)

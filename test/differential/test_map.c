@@ -25,7 +25,7 @@ static const sequence sequences[] = {
     {"wait, small", NACRE_GROWTH_WAIT, 400, 1500, 0, 0, 0.95},
     {"wait, large", NACRE_GROWTH_WAIT, 150000, 20000, 0, 0, 0.92},
     {"wait, sparse", NACRE_GROWTH_WAIT, 20000, 5000, 50, 0, 0.10},
-    /* so many submaps that the threads of the CPU share them out, and batches worth growing ahead */
+    /* so many submaps that the CPU's threads share them out, and batches worth growing ahead */
     {"wait, wide", NACRE_GROWTH_WAIT, 300000, 131071, 0, 0, 0.10},
     {"wait, limited", NACRE_GROWTH_WAIT, 400000, 40000, 0, 1500000, 0.92},
     {"deferred", NACRE_GROWTH_DEFERRED, 60000, 8000, 0, 0, 0.92},

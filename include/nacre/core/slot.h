@@ -2,7 +2,7 @@
 /*
  * Slots: how a key and its value are laid out, and what an empty slot looks like.
  *
- *     widths (key, value)      slot     bytes of it                        slots in a bucket of 32 bytes
+ *     widths (key, value)      slot     bytes of it                        slots in a bucket (32 B)
  *     (8,8)                    16 B     key 0-7, value 8-15                2
  *     (8,4)                    16 B     key 0-7, value 8-11, zero 12-15    2
  *     (4,8)                    16 B     key 0-3, zero 4-7, value 8-15      2
