@@ -5,10 +5,11 @@
 #include "lib/cpu/table.h"
 
 /*
- * One rebuild for so many erased keys: a submap of 4096 slots is as good as new again by the time
- * that a quarter as many keys as it has slots have been erased from it.
+ * Submaps rebuilt per submap's worth of erased keys, as on CUDA: a round that erases a tenth of the
+ * keys has half of the submaps rebuilt. With 4 a hit reads 1.80 buckets after 200 such rounds at
+ * load 0.8, with 5 it reads 1.68, and 1.64 when fresh.
  */
-#define ERASED_PER_REBUILD 1024u
+#define REBUILDS_PER_SUBMAP 5u
 
 /* Fewer splits than this are not worth waking threads for. */
 #define SPLITS_FOR_THREADS 4u
@@ -140,9 +141,10 @@ static void rebuild_in_turn(nacrei_cpu_map *map, uint64_t submaps)
 
 void nacrei_cpu_table_maintain(nacrei_cpu_map *map)
 {
-    uint64_t submaps = map->erased_keys / ERASED_PER_REBUILD;
+    uint64_t keys = nacrei_cpu_submap_slots(&map->head.config) / REBUILDS_PER_SUBMAP;
+    uint64_t submaps = map->erased_keys / keys;
     if (submaps > 0) {
-        map->erased_keys %= ERASED_PER_REBUILD;
+        map->erased_keys %= keys;
         rebuild_in_turn(map, submaps < map->table.submap_count ? submaps : map->table.submap_count);
     }
 }

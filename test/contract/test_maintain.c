@@ -46,3 +46,52 @@ NACRE_CONTRACT_TEST(maintain, rebuilding_loses_or_repeats_a_key)
         oracle_free(&o);
     }
 }
+
+NACRE_CONTRACT_TEST(maintain, churn_wears_the_map_out)
+{
+    /*
+     * Goal: however many rounds of erasing and inserting, keys are right and paths stay short: the
+     * share that batches rebuild on the way is enough. Method: rounds of a tenth at load 0.8, 200
+     * unless NACRE_TEST_STEPS says more; buckets per lookup against those of the fresh map, all
+     * keys against the oracle, at the end.
+     */
+    oracle o;
+    oracle_init(&o);
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_FIXED;
+    config.capacity_keys = 27000;
+    nacre_map *map = test_map_create(t, &config);
+    nacre_map_info info;
+    nacre_map_info_init(&info, sizeof info);
+    OK(t, nacre_map_info_get(map, &info, &t->error));
+    const uint64_t n = info.capacity_slots * 8 / 10 / 10 * 10, tenth = n / 10;
+    CHECK(t, n <= config.capacity_keys, "%llu slots for %llu keys",
+          (unsigned long long)info.capacity_slots, (unsigned long long)config.capacity_keys);
+    uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+    test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+    nacre_map_statistics fresh, worn;
+    nacre_map_statistics_init(&fresh, sizeof fresh);
+    nacre_map_statistics_init(&worn, sizeof worn);
+    OK(t, nacre_map_statistics_get(map, &fresh, &t->error, t->stream));
+    const uint64_t rounds = test_setting("NACRE_TEST_STEPS", 200);
+    for (uint64_t round = 0; round < rounds; round++) {
+        uint64_t *part = keys + round % 10 * tenth;
+        test_do(t, map, &o, NACREI_ERASE, part, NULL, tenth);
+        for (uint64_t i = 0; i < tenth; i++) {
+            part[i] = test_key(t, n + round * tenth + i);
+        }
+        test_do(t, map, &o, NACREI_INSERT, part, values + round % 10 * tenth, tenth);
+    }
+    OK(t, nacre_map_statistics_get(map, &worn, &t->error, t->stream));
+    test_compare(t, map, &o, 1000);
+    CHECK(t, worn.probe_length_mean_hit <= fresh.probe_length_mean_hit * 1.1,
+          "%.3f buckets a hit after %llu rounds, %.3f before", worn.probe_length_mean_hit,
+          (unsigned long long)rounds, fresh.probe_length_mean_hit);
+    CHECK(t, worn.probe_length_mean_missing <= fresh.probe_length_mean_missing * 1.25,
+          "%.3f buckets a miss after %llu rounds, %.3f before", worn.probe_length_mean_missing,
+          (unsigned long long)rounds, fresh.probe_length_mean_missing);
+    free(keys);
+    free(values);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+}
