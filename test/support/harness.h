@@ -21,7 +21,7 @@
  *
  * The environment of tests, and of nothing else:
  *     NACRE_TEST_SEED=n          another random sequence; failures print it
- *     NACRE_TEST_STEPS=n         steps of each random sequence (differential, stress), rounds of churn
+ *     NACRE_TEST_STEPS=n         steps of each random sequence, rounds of churn
  *     NACRE_TEST_ROWS=text       only rows with that in "suite/name"
  *     NACRE_TEST_THREADS=n       threads of the CPU device; default 3
  *     NACRE_TEST_ALLOCATOR=1     devices get a caller's allocator that checks how it is used
