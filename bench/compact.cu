@@ -49,7 +49,7 @@ static cudaEvent_t before, after;
 static nacre_device *device;
 static double limit_c;
 
-__host__ __device__ static u64 mix(u64 x)
+__device__ __forceinline__ u64 mix(u64 x)
 {
     x ^= x >> 33;
     x *= 0xff51afd7ed558ccdull;
