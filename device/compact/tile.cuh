@@ -79,8 +79,12 @@ __device__ __forceinline__ uint32_t nacrei_room_for(const nacrei_target &target,
     return room < kept ? (uint32_t)room : kept;
 }
 
+/* Blocks on an SM, by registers: for few elements in a vector six, which measured best. */
+template <typename Source>
+static constexpr int nacrei_tile_blocks = Source::elements <= 2 ? 6 : 1;
+
 template <typename Source, template <unsigned, unsigned> class Reserve>
-__global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
+__global__ void __launch_bounds__(NACREI_COMPACT_THREADS, nacrei_tile_blocks<Source>)
     nacrei_tile_kernel(const typename Source::parameters from, const nacrei_target target)
 {
     constexpr unsigned V = NACREI_TILE_VECTORS, S = Source::elements;
