@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compaction on CUDA, all algorithms side by side, against the copy bandwidth C of the same run:
- * retrieval of a map's pairs, and arrays over kept fractions and item sizes. Bytes are those read (slots,
- * or items and flags) plus those written. The literal naive forms, an atomic on one counter per element
- * or per warp, are kernels of this program. Medians of CUDA-event times after a warm-up. A case whose
- * answer is wrong ends the program with 1.
+ * retrieval of a map's pairs, and arrays over kept fractions and item sizes. Bytes are those read
+ * (slots, or items and flags) plus those written. The literal naive forms, an atomic on one
+ * counter per element or per warp, are kernels of this program. Medians of CUDA-event times after
+ * a warm-up. A case whose answer is wrong ends the program with 1.
  */
 #include <algorithm>
 #include <cstdint>

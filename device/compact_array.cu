@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compaction of arrays: the kernels for each width of items and values, and the choice among them. */
+/*
+ * Compaction of arrays: the kernels for each width of items and values, and the choice among them.
+ */
 #include "device/compact/array_source.cuh"
 #include "device/compact/launch.cuh"
 #include "device/compact/select.cuh"

@@ -124,9 +124,9 @@ struct nacrei_totals {
 };
 
 /*
- * One thread of a block adds what the block has done to the batch's sums; that of the last block adds
- * the batch to the size and tells the host. `sign` is +1 for insertions, -1 for erasure. Metered
- * insertions have added to the size already.
+ * One thread of a block adds what the block has done to the batch's sums; that of the last block
+ * adds the batch to the size and tells the host. `sign` is +1 for insertions, -1 for erasure.
+ * Metered insertions have added to the size already.
  */
 __device__ __forceinline__ void nacrei_block_tell(const nacrei_table &table,
                                                   const nacrei_elements &elements,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Erasure of selected keys: a pass over all slots, those of a tile read at once. Runs beside nothing
- * else, so an emptied slot is a plain store, stamped with its bucket's signature.
+ * Erasure of selected keys: a pass over all slots, those of a tile read at once. Runs beside
+ * nothing else, so an emptied slot is a plain store, stamped with its bucket's signature.
  */
 #include "device/compact/map_source.cuh"
 #include "device/elements.cuh"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Match: a lookup of one key per thread, whose hits are written densely: each block reserves room for
- * its own once. Indices of a block come together, so that a gather by them is near to sequential.
+ * Match: a lookup of one key per thread, whose hits are written densely: each block reserves room
+ * for its own once. Indices of a block come together, so that a gather by them is near to
+ * sequential.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Retrieval and counting: a map's slots as the elements of a compaction (compact/map_source.cuh). */
+/*
+ * Retrieval and counting: a map's slots as the elements of a compaction (compact/map_source.cuh).
+ */
 #include "device/compact/launch.cuh"
 #include "device/compact/map_source.cuh"
 #include "device/compact/select.cuh"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls on selected keys of a map, and match: what writes densely, counts or erases by a condition. */
+/*
+ * Calls on selected keys of a map, and match: what writes densely, counts or erases by a
+ * condition.
+ */
 #include <inttypes.h>
 
 #include "lib/check.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots of a map as elements: those of all submaps, the stash first, and the side slots, in one launch.
- * A tile lies in one submap; the last holds the side slots. Slots that an insertion may fill at the
- * same time are read whole, by relaxed loads; the stable form runs beside nothing and need not.
+ * Slots of a map as elements: those of all submaps, the stash first, and the side slots, in one
+ * launch. A tile lies in one submap; the last holds the side slots. Slots that an insertion may
+ * fill at the same time are read whole, by relaxed loads; the stable form runs beside nothing and
+ * need not.
  */
 #ifndef NACRE_DEVICE_COMPACT_MAP_SOURCE_CUH
 #define NACRE_DEVICE_COMPACT_MAP_SOURCE_CUH

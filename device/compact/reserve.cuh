@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the kept elements of a tile get their ranks in it: one struct per strategy, the only part in
- * which the block-level algorithms differ. A thread keeps elements of V vectors of S elements, told by
- * a bit each, element j of vector v at bit v * S + j. take() is called by all threads of the block,
- * and returns the number of elements that the tile keeps; rank() then tells each one's.
+ * which the block-level algorithms differ. A thread keeps elements of V vectors of S elements,
+ * told by a bit each, element j of vector v at bit v * S + j. take() is called by all threads of
+ * the block, and returns the number of elements that the tile keeps; rank() then tells each one's.
  *
  * Counters in shared memory are set back in each round, and no barrier stands in divergent code.
  */
@@ -21,8 +21,8 @@ __device__ __forceinline__ uint32_t nacrei_bits_of(uint64_t keep, unsigned v, un
 }
 
 /*
- * Ranks within a warp, in the order of vectors, lanes, elements: by ballots, or for many elements in
- * a vector by a scan over the lanes. Returns the number of elements that the warp keeps.
+ * Ranks within a warp, in the order of vectors, lanes, elements: by ballots, or for many elements
+ * in a vector by a scan over the lanes. Returns the number of elements that the warp keeps.
  */
 template <unsigned V, unsigned S>
 __device__ __forceinline__ uint32_t nacrei_warp_ranks(uint64_t keep, uint32_t (&base)[V])
@@ -116,7 +116,9 @@ struct nacrei_by_block_atomic {
 #pragma unroll
         for (unsigned i = 0; i < V * S; i++) {
             if (keep >> i & 1) {
-                /* Relaxed: only a number. Not atomicAdd, which the compiler joins to one per warp. */
+                /*
+                 * Relaxed: only a number. Not atomicAdd, which the compiler joins to one per warp.
+                 */
                 asm volatile("atom.shared.add.u32 %0, [%1], 1;"
                              : "=r"(ranks[i])
                              : "r"(address)

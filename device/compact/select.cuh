@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device select: cub::DeviceSelect over the elements of a source, read one by one, written within the
- * capacity. CUB brings kernels and temporary memory of its own.
+ * Device select: cub::DeviceSelect over the elements of a source, read one by one, written within
+ * the capacity. CUB brings kernels and temporary memory of its own.
  */
 #ifndef NACRE_DEVICE_COMPACT_SELECT_CUH
 #define NACRE_DEVICE_COMPACT_SELECT_CUH

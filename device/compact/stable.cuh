@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stable form: one pass, elements in their order. A tile may write when it knows how many elements
- * the tiles before it keep, and that wait decides: memory is busy only if many bytes are under way
- * meanwhile. So a tile is copied into shared memory without going through registers, of which a block
- * then needs so few that an SM holds six tiles of 32 KB.
+ * The stable form: one pass, elements in their order. A tile may write when it knows how many
+ * elements the tiles before it keep, and that wait decides: memory is busy only if many bytes are
+ * under way meanwhile. So a tile is copied into shared memory without going through registers, of
+ * which a block then needs so few that an SM holds six tiles of 32 KB.
  *
- * Who adds up: not every tile by looking back at those before it, but one warp for all. A tile puts its
- * count into its place of a ring; the warp takes counts in order, as they come, and puts what is before
- * each tile into another; the tile polls its own place and hands it on to the tile that comes a round
- * later. Looking back was measured at the same rate in tiles of 16 KB, and at less the more entries a
- * tile looks at; this way the scratch has one size, however large a table a captured call meets.
+ * Who adds up: not every tile by looking back at those before it, but one warp for all. A tile
+ * puts its count into its place of a ring; the warp takes counts in order, as they come, and puts
+ * what is before each tile into another; the tile polls its own place and hands it on to the tile
+ * that comes a round later. Looking back was measured at the same rate in tiles of 16 KB, and at
+ * less the more entries a tile looks at; this way the scratch has one size, however large a table
+ * a captured call meets.
  *
  * Tiles are numbered by tickets in the order in which blocks start, and the adding warp is that of
  * ticket 0: whoever waits, waits for blocks that run.
@@ -21,8 +22,10 @@
 
 #define NACREI_STABLE_BLOCKS 6 /* on an SM */
 
-/* Words of the ring: whose turn it is in 18 bits, a count in 46. All accesses are relaxed: everything
- * that is told is in the word. */
+/*
+ * Words of the ring: whose turn it is in 18 bits, a count in 46. All accesses are relaxed: what is
+ * told is in the word itself.
+ */
 __device__ __forceinline__ uint64_t nacrei_ring_word(uint64_t turn, uint64_t count)
 {
     return turn << 46 | count;
@@ -51,8 +54,8 @@ __device__ __forceinline__ void nacrei_ring_store(uint64_t *word, uint64_t value
 }
 
 /*
- * One warp adds up the counts of all tiles. counts[tile % ring] is tile's when its turn is
- * tile / ring + 1. places[tile % ring] is free for tile's sum when its turn is 2 * (tile / ring), and
+ * One warp adds up the counts of all tiles. counts[tile % ring] is tile's when its turn is tile /
+ * ring + 1. places[tile % ring] is free for tile's sum when its turn is 2 * (tile / ring), and
  * holds it at the next.
  */
 __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, uint64_t tiles,

@@ -5,9 +5,9 @@
  * writes them out in aligned vectors of 16 bytes. That last step counts: stores straight from
  * registers touch lines in pieces (0.96 of the copy bandwidth at load 0.9, staged 0.99).
  *
- * Source says what elements are (map_source.cuh, array_source.cuh), Reserve how they get their places
- * (reserve.cuh). A launch has a block per tile, which is 5 % faster than blocks that loop; where it
- * has fewer (in a graph, whose grid is fixed), they loop.
+ * Source says what elements are (map_source.cuh, array_source.cuh), Reserve how they get their
+ * places (reserve.cuh). A launch has a block per tile, which is 5 % faster than blocks that loop;
+ * where it has fewer (in a graph, whose grid is fixed), they loop.
  */
 #ifndef NACRE_DEVICE_COMPACT_TILE_CUH
 #define NACRE_DEVICE_COMPACT_TILE_CUH
@@ -24,8 +24,8 @@ __device__ __forceinline__ void nacrei_stream_out(Type *to, Type value)
 }
 
 /*
- * Copies `bytes` bytes that begin at `shift` of `stage` to `to`, where `to` - shift is a multiple of
- * 16: vectors inside, elements at both ends.
+ * Copies `bytes` bytes that begin at `shift` of `stage` to `to`, where `to` - shift is a multiple
+ * of 16: vectors inside, elements at both ends.
  */
 template <typename Type>
 __device__ __forceinline__ void nacrei_write_run(const unsigned char *stage, char *to,
@@ -159,7 +159,9 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
         for (unsigned i = 0; i < V * S; i++) {
             if (keep >> i & 1) {
                 unsigned long long place;
-                /* Relaxed: only a number. Not atomicAdd, which the compiler joins to one per warp. */
+                /*
+                 * Relaxed: only a number. Not atomicAdd, which the compiler joins to one per warp.
+                 */
                 asm volatile("atom.global.add.u64 %0, [%1], 1;"
                              : "=l"(place)
                              : "l"(target.needed)

@@ -47,14 +47,14 @@
  *
  * STREAMS. Batches of one map on one stream run in the stream's order. Across streams the library
  * keeps order (config.order): read {find, contains, match, retrieve, retrieve_if, count_if, size}
- * runs beside read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside
- * insert and read; exclusive {erase, erase_if, clear, reserve, maintain, statistics, check, stable
- * retrieval} beside nothing. An insertion that
- * may not fit, grows, or maintains the table does that part exclusively. With NACRE_ORDER_CALLER
- * nothing is ordered: the caller then keeps every call but find, contains, retrieve, size and
- * assign apart from all others. The library keeps track of 1024 batches in flight and of 64 streams
- * with work of one map; a call beyond that waits for the oldest, whatever the map's growth. Beside
- * an open view of the map (map_view.h) a call that must not run there returns WOULD_WAIT.
+ * runs beside read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign}
+ * beside insert and read; exclusive {erase, erase_if, clear, reserve, maintain, statistics, check,
+ * stable retrieval} beside nothing. An insertion that may not fit, grows, or maintains the table
+ * does that part exclusively. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps
+ * every call but assign and those of class read apart from all others. The library keeps track of
+ * 1024 batches in flight and of 64 streams with work of one map; a call beyond that waits for the
+ * oldest, whatever the map's growth. Beside an open view of the map (map_view.h) a call that must
+ * not run there returns WOULD_WAIT.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
  * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
@@ -405,11 +405,11 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
                                        const nacre_options *options, nacre_stream stream);
 
 /*
- * Writes a pair for each key that is there, densely: its index in `keys` to indices_out, its value to
- * values_out. That is the gather map of a join. index_bytes is 4 or 8; either output may be NULL, and
- * values_out is NULL for a set. `capacity` pairs fit: more are never written. *needed, in memory that
- * the device can write, gets the number of keys found. Pairs come in no particular order; of the
- * options, `algorithm` is 0. Outcomes FOUND, MISSING. Stream class: read.
+ * Writes a pair for each key that is there, densely: its index in `keys` to indices_out, its value
+ * to values_out. That is the gather map of a join. index_bytes is 4 or 8; either output may be
+ * NULL, and values_out is NULL for a set. `capacity` pairs fit: more are never written. *needed,
+ * in memory that the device can write, gets the number of keys found. Pairs come in no particular
+ * order; of the options, `algorithm` is 0. Outcomes FOUND, MISSING. Stream class: read.
  *
  * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32.
  */
@@ -421,9 +421,10 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
 /*
  * SELECTIONS. Calls on the keys that a nacre_select selects; NULL selects everything.
  *
- * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of a
- * set, a NULL or misaligned pointer. CHANGED: select->layout is not the map's any more. UNSUPPORTED:
- * a range of slots in a capturing stream, which would not know of a later growth. DEVICE_LOST.
+ * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of
+ * a set, a NULL or misaligned pointer. CHANGED: select->layout is not the map's any more.
+ * UNSUPPORTED: a range of slots in a capturing stream, which would not know of a later growth.
+ * DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
  * nothing, but for DEVICE_SELECT. **Since** 0.1
@@ -435,11 +436,12 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
  * write, gets the number of keys in the map; with both arrays NULL that is all. Of the options,
  * `error` and `algorithm` count: in no particular order, or with STABLE in the order of slots, the
  * same bytes each time while nothing changes. GLOBAL_ATOMIC to DEVICE_SELECT need slots of 8 or 16
- * bytes; DEVICE_SELECT takes less than 2^31 slots, allocates for the call, and waits for the stream.
+ * bytes; DEVICE_SELECT takes less than 2^31 slots, allocates for the call, and waits for the
+ * stream.
  *
  * Also UNSUPPORTED: an algorithm on widths that lack it; DEVICE_SELECT in a capture, or beyond its
- * size. OUT_OF_MEMORY: DEVICE_SELECT. Stream class: read; STABLE, which has scratch of the map's, is
- * exclusive.
+ * size. OUT_OF_MEMORY: DEVICE_SELECT. Stream class: read; STABLE, which has scratch of the map's,
+ * is exclusive.
  */
 NACRE_API nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *values_out,
                                           uint64_t capacity, uint64_t *needed,
@@ -452,16 +454,16 @@ NACRE_API nacre_status nacre_map_retrieve_if(const nacre_map *map, const nacre_s
                                              nacre_stream stream);
 
 /*
- * Writes the number of selected keys to *count, in memory that the device can write. Of the options,
- * `error` counts. Stream class: read.
+ * Writes the number of selected keys to *count, in memory that the device can write. Of the
+ * options, `error` counts. Stream class: read.
  */
 NACRE_API nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select,
                                           uint64_t *count, const nacre_options *options,
                                           nacre_stream stream);
 
 /*
- * Erases the selected keys. Of the options, `error` and `counts` count: counts.done keys were erased.
- * Stream class: exclusive.
+ * Erases the selected keys. Of the options, `error` and `counts` count: counts.done keys were
+ * erased. Stream class: exclusive.
  */
 NACRE_API nacre_status nacre_map_erase_if(nacre_map *map, const nacre_select *select,
                                           const nacre_options *options, nacre_stream stream);

@@ -66,8 +66,8 @@ enum { NACRE_TEST_ALL = 0, NACRE_TEST_RANGE = 1, NACRE_TEST_BITS = 2 };
 /*
  * How kept elements get their places in the output: nacre_options.algorithm of nacre_compact,
  * nacre_map_retrieve and nacre_map_retrieve_if. All give the same elements; only STABLE gives them
- * in their order. AUTO is the fastest; the others are there to be compared (device/compact/README.md
- * says what each does). On the CPU all are one, which is stable.
+ * in their order. AUTO is the fastest; the others are there to be compared
+ * (device/compact/README.md says what each does). On the CPU all are one, which is stable.
  */
 enum {
     NACRE_COMPACT_AUTO = 0,

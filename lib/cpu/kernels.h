@@ -71,8 +71,8 @@ typedef struct nacrei_cpu_kernels {
     void (*rebuild)(nacrei_cpu_scratch *scratch, const nacrei_cpu_rebuild *rebuild, uint64_t seed);
 
     /*
-     * Of slots first .. last - 1 of a submap, those that are selected: copies keys and values (where
-     * not NULL), at most `capacity`; or empties the slots. Returns how many there are.
+     * Of slots first .. last - 1 of a submap, those that are selected: copies keys and values
+     * (where not NULL), at most `capacity`; or empties the slots. Returns how many there are.
      */
     uint64_t (*copy_out)(nacrei_cpu_submap submap, const nacrei_selection *selection,
                          uint32_t first, uint32_t last, void *keys_out, void *values_out,

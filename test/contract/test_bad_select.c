@@ -86,7 +86,7 @@ NACRE_CONTRACT_TEST(bad_select, selection)
 
 NACRE_CONTRACT_TEST(bad_select, outputs)
 {
-    /* Goal: NULL and misaligned outputs, algorithms that are not there, a wrong width of indices. */
+    /* Goal: NULL and misaligned outputs, unknown algorithms, a wrong width of indices. */
     bench b;
     bench_open(t, &b);
     char *numbers = b.numbers.data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nacre_compact: every algorithm, item size, kept fraction, length; flags, conditions, capacities. */
+/* nacre_compact: every algorithm, item size, kept fraction, length; flags, conditions. */
 #include "support/array.h"
 
 #define LL(x) ((unsigned long long)(x))
@@ -188,10 +188,10 @@ static int has(uint32_t algorithm, uint32_t item_bytes, uint32_t value_bytes)
 
 NACRE_CONTRACT_TEST_ONCE(compact, flags_lose_or_double_an_item)
 {
-    /* Goal: whatever the algorithm, width, length, kept fraction and kind of flags, exactly the items
-       kept come out, in their order where that is promised, and nothing beyond the capacity is
-       written (cases 26, 27). Method: all combinations, at random offsets and mask bits; lengths on
-       both sides of tiles. */
+    /* Goal: whatever the algorithm, width, length, kept fraction and kind of flags, exactly the
+       items kept come out, in their order where that is promised, and nothing beyond the capacity
+       is written (cases 26, 27). Method: all combinations, at random offsets and mask bits;
+       lengths on both sides of tiles. */
     static const uint64_t lengths[] = {0,    1,    31,   32,   33,    1023,  1024,
                                        1025, 2047, 2049, 8193, 16385, 65537, (1 << 20) + 7};
     static const uint32_t fractions[] = {0, 10, 100, 500, 900, 1000};
@@ -225,8 +225,8 @@ NACRE_CONTRACT_TEST_ONCE(compact, flags_lose_or_double_an_item)
 
 NACRE_CONTRACT_TEST_ONCE(compact, one_in_a_million_or_every_other_is_missed)
 {
-    /* Goal and method: flags that alternate, and a single one in 2^20 (case 26), with the count told
-       by the device. */
+    /* Goal and method: flags that alternate, and a single one in 2^20 (case 26), with the count
+       told by the device. */
     const uint64_t count = (1 << 20) + 5, told = (1 << 20) - 3;
     for (uint32_t pattern = 0; pattern < 2; pattern++) {
         job j = {.item_bytes = 8, .count = count, .mask_kind = NACRE_MASK_BYTES, .mask_bits = 255};

@@ -87,8 +87,8 @@ static void match(test *t, nacre_map *map, const oracle *o, const uint64_t *keys
 NACRE_CONTRACT_TEST(match, pair_is_lost_doubled_or_of_another_key)
 {
     /* Goal: each hit gives one pair of its index and value, within the capacity; the rest of the
-       promises on batches hold. Method: keys half of which are there, in lengths around blocks, with
-       masks, counts on the device, either output alone, both widths of indices. */
+       promises on batches hold. Method: keys half of which are there, in lengths around blocks,
+       with masks, counts on the device, either output alone, both widths of indices. */
     const uint64_t lengths[] = {0, 1, 31, 255, 257, 5000, 40000};
     nacre_map *map = test_map_new(t, 0);
     oracle o;

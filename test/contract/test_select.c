@@ -45,8 +45,8 @@ typedef struct seen {
 } seen;
 
 /*
- * One retrieve_if; returns needed. With `all`, checks that exactly the selected keys come, else that
- * those that come are selected, and not in `before`, where they are put.
+ * One retrieve_if; returns needed. With `all`, checks that exactly the selected keys come, else
+ * that those that come are selected, and not in `before`, where they are put.
  */
 static uint64_t retrieve(test *t, nacre_map *map, const nacre_select *select, uint32_t algorithm,
                          const oracle *o, uint64_t capacity, bool all, seen *before)
@@ -286,8 +286,8 @@ static uint64_t walk(test *t, nacre_map *map, const oracle *o, nacre_select sele
 NACRE_CONTRACT_TEST(select, cursor_misses_or_doubles_a_key)
 {
     /* Goal: ranges of slots, taken together, give every selected key once (cases 28, 46). Method:
-       walks in ranges of several sizes, with and without a condition, over maps of 0 to 30,000 keys;
-       and erasure in ranges. */
+       walks in ranges of several sizes, with and without a condition, over maps of 0 to 30,000
+       keys; and erasure in ranges. */
     const uint64_t sizes[] = {0, 5, 30000};
     nacre_map *map = test_map_new(t, 0);
     oracle o;
@@ -330,8 +330,8 @@ NACRE_CONTRACT_TEST(select, cursor_misses_or_doubles_a_key)
 
 NACRE_CONTRACT_TEST(select, cursor_is_not_told_that_keys_moved)
 {
-    /* Goal: after growth or maintenance a cursor's call says CHANGED, whatever it is; insertions and
-       erasures that move nothing leave it alone (case 46). Method: as stated. */
+    /* Goal: after growth or maintenance a cursor's call says CHANGED, whatever it is; insertions
+       and erasures that move nothing leave it alone (case 46). Method: as stated. */
     nacre_map *map = test_map_new(t, 0);
     oracle o;
     oracle_init(&o);

@@ -129,9 +129,9 @@ static void add(test *t, nacre_map *map, oracle *o, uint64_t first, uint64_t cou
 
 NACRE_CONTRACT_TEST(select_graphs, replay_after_growth_sees_a_part)
 {
-    /* Goal: captured retrieval (in both orders), match, compaction and erasure see the whole map when
-       they are replayed, however it grew; what cannot be captured is refused. Method: captured over
-       1,000 keys, replayed over 1,000, 200,000, and what is left. */
+    /* Goal: captured retrieval (in both orders), match, compaction and erasure see the whole map
+       when they are replayed, however it grew; what cannot be captured is refused. Method:
+       captured over 1,000 keys, replayed over 1,000, 200,000, and what is left. */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -170,7 +170,7 @@ NACRE_CONTRACT_TEST(select_graphs, replay_after_growth_sees_a_part)
     CUDA(t, cudaGraphDestroy(graph));
     for (uint32_t round = 0; round < 3; round++) {
         test_note(t, "round %u, %llu keys", round, LL(o.size));
-        /* Looked up before the replay erases: all of the first thousand are there, or come again. */
+        /* Looked up before the replay erases: the first thousand keys are all there. */
         add(t, map, &o, 0, round == 1 ? 200000 : 1000);
         CUDA(t, cudaGraphLaunch(exec, t->stream));
         judge(t, &out, &o, 4, looked_up);

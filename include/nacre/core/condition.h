@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions: whether a number is in a range, or has certain bits. Whatever the type, a test comes to
- * one comparison of unsigned numbers: low <= order(x & mask) <= high, where order() maps the bits of
- * a number to an unsigned one that sorts as the numbers do. "Every number" is mask 0, "these bits" a
- * range of one number.
+ * Conditions: whether a number is in a range, or has certain bits. Whatever the type, a test comes
+ * to one comparison of unsigned numbers: low <= order(x & mask) <= high, where order() maps the
+ * bits of a number to an unsigned one that sorts as the numbers do. "Every number" is mask 0,
+ * "these bits" a range of one number.
  */
 #ifndef NACRE_CORE_CONDITION_H
 #define NACRE_CORE_CONDITION_H
