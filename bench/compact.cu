@@ -138,17 +138,18 @@ __global__ void naive_per_warp(const u64 *items, const uint8_t *flags, u64 n, u6
     }
 }
 
+/* Median time of some rounds, after two that do not count. */
 static float median(int rounds, const std::function<void()> &work)
 {
     std::vector<float> times;
-    for (int i = 0; i <= rounds; i++) {
+    for (int i = 0; i < rounds + 2; i++) {
         float ms;
         CUDA(cudaEventRecord(before, stream));
         work();
         CUDA(cudaEventRecord(after, stream));
         CUDA(cudaEventSynchronize(after));
         CUDA(cudaEventElapsedTime(&ms, before, after));
-        if (i > 0) {
+        if (i >= 2) {
             times.push_back(ms);
         }
     }
