@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of arrays. Items alone come in vectors of 16 bytes: the first begins at the last multiple
- * of 16 that is not behind the array, and what lies outside is left out. Items with values come one by
- * one, neighbours to neighbours. Tiles inside of the arrays, with flags aligned like the items, are
- * loaded without a branch, so that all loads are under way together; others element by element.
+ * Elements of arrays. Items alone come in vectors of 16 bytes: the first begins at the last
+ * multiple of 16 that is not behind the array, and what lies outside is left out. Items with
+ * values come one by one, neighbours to neighbours. Tiles inside of the arrays, with flags aligned
+ * like the items, are loaded without a branch, so that all loads are under way together; others
+ * element by element.
  */
 #ifndef NACRE_DEVICE_COMPACT_ARRAY_SOURCE_CUH
 #define NACRE_DEVICE_COMPACT_ARRAY_SOURCE_CUH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over the slots of a map: which of them, and in which tiles. Plain C; the layout is the same
- * on both sides.
+ * A walk over the slots of a map: which of them, and in which tiles. Plain C; the layout is the
+ * same on both sides.
  */
 #ifndef NACRE_DEVICE_COMPACT_WALK_H
 #define NACRE_DEVICE_COMPACT_WALK_H
