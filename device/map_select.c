@@ -88,14 +88,6 @@ nacre_status nacrei_cuda_map_retrieve(nacre_map *head, const nacrei_selection *s
     if (status != NACRE_OK) {
         goto cleanup;
     }
-    if (algorithm != NACRE_COMPACT_AUTO && algorithm != NACRE_COMPACT_STABLE &&
-        nacrei_slot_bytes(head->config.key_bytes, head->config.value_bytes) == 4) {
-        status = nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                             "%s: options.algorithm is %u; allowed: 0 (auto), 10 (stable), because "
-                             "slots of this map have 4 bytes",
-                             call, algorithm);
-        goto cleanup;
-    }
     NACREI_TRY(walk_of(&self, selection, &walk));
     NACREI_TRY(nacrei_map_order_begin(&self, class_of));
     if (algorithm == NACRE_COMPACT_DEVICE_SELECT) {

@@ -3,11 +3,10 @@
  * Calls on selected keys of a map, and match: what writes densely, counts or erases by a
  * condition.
  */
-#include <inttypes.h>
-
 #include "lib/check.h"
 #include "lib/options.h"
 #include "lib/structs.h"
+#include "nacre/core/slot.h"
 
 static const nacre_select everything = {.struct_size = sizeof everything};
 
@@ -45,6 +44,19 @@ static nacre_status begin(nacrei_call *call, const nacre_map *map, const nacre_s
     return NACRE_OK;
 }
 
+/* The algorithms that are there to be compared take slots of 8 and 16 bytes. */
+static nacre_status check_slots(const nacrei_call *call, const nacre_map *map, uint32_t algorithm)
+{
+    if (algorithm == NACRE_COMPACT_AUTO || algorithm == NACRE_COMPACT_STABLE ||
+        nacrei_slot_bytes(map->config.key_bytes, map->config.value_bytes) != 4) {
+        return NACRE_OK;
+    }
+    return nacrei_fail(call->error, NACRE_ERROR_UNSUPPORTED, 0,
+                       "%s: options.algorithm is %u; allowed: 0 (auto), 10 (stable), because slots "
+                       "of this map have 4 bytes",
+                       call->name, (unsigned)algorithm);
+}
+
 static nacre_status retrieve(nacrei_call *call, const nacre_map *map, const nacre_select *select,
                              nacrei_selection *selection, const nacre_options *options,
                              nacre_stream stream)
@@ -53,6 +65,7 @@ static nacre_status retrieve(nacrei_call *call, const nacre_map *map, const nacr
     NACREI_TRY(nacrei_options_read(call, options, &complete));
     NACREI_TRY(begin(call, map, select, stream, selection));
     NACREI_TRY(nacrei_options_check_algorithm(call, &complete, NACRE_COMPACT_STABLE));
+    NACREI_TRY(check_slots(call, map, complete.algorithm));
     NACREI_TRY(nacrei_check_array(call, "needed", selection->needed, 8));
     if (selection->keys_out != NULL || selection->values_out != NULL) {
         NACREI_TRY(nacrei_check_count(call, "capacity", selection->capacity));
