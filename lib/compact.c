@@ -93,7 +93,7 @@ static nacre_status check_algorithm(const nacrei_call *call, const nacrei_compac
 nacre_status nacre_compact(nacre_device *device, const nacre_compaction *compaction, uint64_t count,
                            const nacre_options *options, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_compact"};
+    NACREI_CALL(call, "nacre_compact", NULL);
     nacrei_compact compact = {.what = defaults, .count = count, .stream = stream};
     NACREI_TRY(nacrei_options_read(&call, options, &compact.options));
     NACREI_TRY(nacrei_check_device(&call, device));
@@ -114,7 +114,7 @@ nacre_status nacre_compact(nacre_device *device, const nacre_compaction *compact
 nacre_status nacre_compact_workspace(const nacre_device *device, uint64_t count, uint32_t algorithm,
                                      uint64_t *bytes, nacre_error *error)
 {
-    nacrei_call call = {.name = "nacre_compact_workspace", .error = error};
+    NACREI_CALL(call, "nacre_compact_workspace", error);
     nacre_options options = {.algorithm = algorithm};
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_count(&call, "count", count));

@@ -85,7 +85,7 @@ nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *valu
                                 uint64_t capacity, uint64_t *needed, const nacre_options *options,
                                 nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_retrieve"};
+    NACREI_CALL(call, "nacre_map_retrieve", NULL);
     nacrei_selection selection = {
         .keys_out = keys_out, .values_out = values_out, .capacity = capacity, .needed = needed};
     return retrieve(&call, map, NULL, &selection, options, stream);
@@ -95,7 +95,7 @@ nacre_status nacre_map_retrieve_if(const nacre_map *map, const nacre_select *sel
                                    void *values_out, uint64_t capacity, uint64_t *needed,
                                    const nacre_options *options, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_retrieve_if"};
+    NACREI_CALL(call, "nacre_map_retrieve_if", NULL);
     nacrei_selection selection = {
         .keys_out = keys_out, .values_out = values_out, .capacity = capacity, .needed = needed};
     return retrieve(&call, map, select, &selection, options, stream);
@@ -104,7 +104,7 @@ nacre_status nacre_map_retrieve_if(const nacre_map *map, const nacre_select *sel
 nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select, uint64_t *count,
                                 const nacre_options *options, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_count_if"};
+    NACREI_CALL(call, "nacre_map_count_if", NULL);
     nacre_options complete;
     nacrei_selection selection = {.needed = count};
     NACREI_TRY(nacrei_options_read(&call, options, &complete));
@@ -116,7 +116,7 @@ nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select
 nacre_status nacre_map_erase_if(nacre_map *map, const nacre_select *select,
                                 const nacre_options *options, nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_erase_if"};
+    NACREI_CALL(call, "nacre_map_erase_if", NULL);
     nacre_options complete;
     nacrei_selection selection = {0};
     NACREI_TRY(nacrei_options_read(&call, options, &complete));
@@ -131,7 +131,7 @@ nacre_status nacre_map_match(const nacre_map *map, const void *keys, uint64_t co
                              uint64_t capacity, uint64_t *needed, const nacre_options *options,
                              nacre_stream stream)
 {
-    nacrei_call call = {.name = "nacre_map_match"};
+    NACREI_CALL(call, "nacre_map_match", NULL);
     nacrei_batch batch = {.call = call.name,
                           .operation = values_out != NULL ? NACREI_FIND : NACREI_CONTAINS,
                           .keys = keys,
