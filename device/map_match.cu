@@ -12,14 +12,14 @@ namespace
 {
 
 template <typename Width>
-__global__ void __launch_bounds__(NACREI_BATCH_THREADS)
+__global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     match_kernel(const nacrei_table table, const nacrei_elements elements,
                  const nacrei_matches matches)
 {
     typedef typename Width::value_type value_type;
-    __shared__ uint32_t of_warp[NACREI_BATCH_THREADS / 32];
+    __shared__ uint32_t of_warp[NACREI_UPDATE_THREADS / 32];
     __shared__ uint64_t first;
-    const uint64_t index = nacrei_element_index();
+    const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool takes_part =
         index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index);
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     typename Width::slot_type slot{};
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
-        found = nacrei_locate<Width>(
+        found = nacrei_locate<Width, NACREI_NEAR_KEPT>(
                     table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
                     (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot)
                     .address != nullptr;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(NACREI_BATCH_THREADS)
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t sum = 0;
-        for (unsigned w = 0; w < NACREI_BATCH_THREADS / 32; w++) {
+        for (unsigned w = 0; w < NACREI_UPDATE_THREADS / 32; w++) {
             const uint32_t count = of_warp[w];
             of_warp[w] = sum;
             sum += count;
@@ -84,8 +84,9 @@ cudaError_t nacrei_match(const nacrei_table *table, const nacrei_elements *eleme
     if (error != cudaSuccess || elements->count == 0) {
         return error;
     }
-    return nacrei_launch(match_kernel<Width>, nacrei_batch_blocks(elements->count),
-                         NACREI_BATCH_THREADS, 0, stream, *table, *elements, *matches);
+    return nacrei_launch(match_kernel<Width>,
+                         nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
+                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements, *matches);
 }
 
 template <typename Width>
