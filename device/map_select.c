@@ -115,10 +115,10 @@ nacre_status nacrei_cuda_map_erase_if(nacre_map *head, const nacrei_selection *s
         goto cleanup;
     }
     NACREI_TRY(walk_of(&self, selection, &walk));
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
     if (selection->counts != NULL) {
         NACREI_CUDA(cudaMemsetAsync(selection->counts, 0, sizeof *selection->counts, self.stream));
     }
-    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
     NACREI_TRY(nacrei_map_number_batch(&self, &elements, 0));
     numbered = 1;
     NACREI_CUDA(self.map->kernels->erase_if(&device->gpu, &walk, &elements, self.stream));
@@ -144,10 +144,10 @@ nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
     if (status != NACRE_OK) {
         goto cleanup;
     }
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
     if (batch->options.counts != NULL) {
         NACREI_CUDA(cudaMemsetAsync(batch->options.counts, 0, sizeof(nacre_counts), self.stream));
     }
-    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
     const nacrei_table table = nacrei_map_table_of(&self);
     NACREI_CUDA(self.map->kernels->match(&table, &elements, matches, self.stream));
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
