@@ -119,6 +119,18 @@ cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width)
     return result;
 }
 
+cudaError_t nacrei_cuda_prepare_compact(nacrei_cuda_device *device)
+{
+    cudaError_t result = cudaSuccess;
+    pthread_mutex_lock(&device->lock);
+    if (!device->prepared_compact) {
+        result = nacrei_compact_prepare();
+        device->prepared_compact = result == cudaSuccess;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
 /* Why CUDA cannot be used here, in the caller's words; NO_DEVICE. */
 static nacre_status no_device(nacre_error *error, uint32_t *present, cudaError_t result)
 {
@@ -399,7 +411,11 @@ const nacrei_backend nacrei_cuda_backend = {
     .map_statistics = nacrei_cuda_map_statistics,
     .map_check = nacrei_cuda_map_check,
     .map_batch = nacrei_cuda_map_batch,
+    .map_match = nacrei_cuda_map_match,
     .map_retrieve = nacrei_cuda_map_retrieve,
+    .map_erase_if = nacrei_cuda_map_erase_if,
+    .compact = nacrei_cuda_compact,
+    .compact_workspace = nacrei_cuda_compact_workspace,
     .map_view_begin = nacrei_cuda_map_view_begin,
     .map_view_end = nacrei_cuda_map_view_end,
 };

@@ -18,6 +18,7 @@ typedef struct nacrei_cuda_device {
     uint32_t lost;        /* the context is dead; set once, read by any thread */
     pthread_mutex_t lock; /* guards prepared */
     uint32_t prepared[NACREI_WIDTHS_COUNT];
+    uint32_t prepared_compact;
 } nacrei_cuda_device;
 
 /* What nacrei_cuda_enter changed for the thread (call.h). */
@@ -37,6 +38,14 @@ void nacrei_cuda_release(nacrei_cuda_device *device, void *pointer, uint64_t byt
 
 /* Loads all kernels of a width, once per device. */
 cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width);
+
+/* Loads the kernels of nacre_compact, once per device. */
+cudaError_t nacrei_cuda_prepare_compact(nacrei_cuda_device *device);
+
+nacre_status nacrei_cuda_compact(nacre_device *device, const nacrei_compact *compact,
+                                 nacre_error *error);
+nacre_status nacrei_cuda_compact_workspace(const nacre_device *device, uint64_t count,
+                                           uint32_t algorithm, uint64_t *bytes, nacre_error *error);
 
 /* The index of lib/widths.h, or NACREI_WIDTHS_COUNT. */
 uint32_t nacrei_width_index(uint32_t key_bytes, uint32_t value_bytes);

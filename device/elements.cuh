@@ -63,7 +63,7 @@ __device__ __forceinline__ bool nacrei_element_in_mask(const nacrei_elements &el
         return (((const uint8_t *)elements.mask)[place / 8] >> (place % 8) & 1) != 0;
     }
     if (elements.mask_kind == NACRE_MASK_BYTES) {
-        return ((const uint8_t *)elements.mask)[place] != 0;
+        return (((const uint8_t *)elements.mask)[place] & elements.mask_bits) != 0;
     }
     return true;
 }
@@ -114,26 +114,27 @@ __device__ __forceinline__ void nacrei_tell_host(const nacrei_table &table,
     report->sequence = elements.sequence;
 }
 
+/* What one block has done with its elements. */
+struct nacrei_totals {
+    uint64_t delta;
+    uint64_t done;
+    uint32_t refused;
+    uint32_t skipped;
+    uint32_t tried; /* elements of a retry, which an earlier pass had counted as refused */
+};
+
 /*
- * The end of a block: adds its sums to the batch's; the last block adds the batch to the size and
- * tells the host. `sign` is +1 for insertions, -1 for erasure. Metered insertions have added to the
- * size already. `attempted`: elements of a retry, which an earlier pass had counted as refused.
+ * One thread of a block adds what the block has done to the batch's sums; that of the last block
+ * adds the batch to the size and tells the host. `sign` is +1 for insertions, -1 for erasure.
+ * Metered insertions have added to the size already.
  */
-__device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
-                                                 const nacrei_elements &elements, nacrei_sums sums,
-                                                 int sign, bool metered, uint32_t attempted)
+__device__ __forceinline__ void nacrei_block_tell(const nacrei_table &table,
+                                                  const nacrei_elements &elements,
+                                                  const nacrei_totals &totals, int sign,
+                                                  bool metered)
 {
-    const uint32_t delta = (uint32_t)__syncthreads_count(sums.delta);
-    const uint32_t refused = (uint32_t)__syncthreads_count(sums.refused);
-    uint32_t done = 0, skipped = 0, tried = 0;
-    if (elements.counts != nullptr) {
-        done = (uint32_t)__syncthreads_count(sums.done);
-        skipped = (uint32_t)__syncthreads_count(sums.skipped);
-        tried = (uint32_t)__syncthreads_count(attempted);
-    }
-    if (threadIdx.x != 0) {
-        return;
-    }
+    const uint64_t delta = totals.delta, done = totals.done;
+    const uint32_t refused = totals.refused, skipped = totals.skipped, tried = totals.tried;
     /* All atomics here are relaxed sums, one per block. */
     const int64_t change = sign * (int64_t)delta;
     if (elements.counts != nullptr) {
@@ -183,6 +184,24 @@ __device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
     const uint64_t left_out = atomicExch((unsigned long long *)&tally->refused, 0ull);
     tally->marks = 0;
     nacrei_tell_host(table, elements, total, left_out);
+}
+
+/* The end of a block whose threads had an element each; by all of them. */
+__device__ __forceinline__ void nacrei_block_end(const nacrei_table &table,
+                                                 const nacrei_elements &elements, nacrei_sums sums,
+                                                 int sign, bool metered, uint32_t attempted)
+{
+    nacrei_totals totals = {0, 0, 0, 0, 0};
+    totals.delta = (uint32_t)__syncthreads_count(sums.delta);
+    totals.refused = (uint32_t)__syncthreads_count(sums.refused);
+    if (elements.counts != nullptr) {
+        totals.done = (uint32_t)__syncthreads_count(sums.done);
+        totals.skipped = (uint32_t)__syncthreads_count(sums.skipped);
+        totals.tried = (uint32_t)__syncthreads_count(attempted);
+    }
+    if (threadIdx.x == 0) {
+        nacrei_block_tell(table, elements, totals, sign, metered);
+    }
 }
 
 #endif

@@ -45,6 +45,7 @@ typedef struct nacrei_elements {
     const void *mask;
     uint64_t mask_offset;
     uint32_t mask_kind;
+    uint32_t mask_bits;
     uint32_t has_missing_value;
     uint64_t missing_value;
     uint8_t *outcomes;

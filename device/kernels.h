@@ -8,10 +8,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/compact/walk.h"
 #include "device/elements.h"
+#include "lib/backend.h"
 #include "lib/widths.h"
 #include "nacre/cuda/table.h"
-#include "nacre/map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,8 +72,12 @@ typedef struct nacrei_map_kernels {
     /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
     cudaError_t (*maintain)(const nacrei_table *, uint64_t first, uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
-    cudaError_t (*retrieve)(const nacrei_gpu *, const nacrei_table *, void *keys_out,
-                            void *values_out, uint64_t capacity, uint64_t *needed, cudaStream_t);
+    cudaError_t (*retrieve)(const nacrei_slot_walk *, uint64_t submap_count, const nacrei_target *,
+                            const nacrei_compact_launch *);
+    cudaError_t (*erase_if)(const nacrei_gpu *, const nacrei_slot_walk *, const nacrei_elements *,
+                            cudaStream_t);
+    cudaError_t (*match)(const nacrei_table *, const nacrei_elements *, const nacrei_matches *,
+                         cudaStream_t);
     cudaError_t (*inspect)(const nacrei_gpu *, const nacrei_table *, nacrei_inspection *,
                            cudaStream_t);
 } nacrei_map_kernels;

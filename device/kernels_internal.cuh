@@ -76,9 +76,20 @@ cudaError_t nacrei_maintain(const nacrei_table *table, uint64_t first, uint64_t 
 template <typename Width>
 cudaError_t nacrei_retrieve_prepare(void);
 template <typename Width>
-cudaError_t nacrei_retrieve(const nacrei_gpu *gpu, const nacrei_table *table, void *keys_out,
-                            void *values_out, uint64_t capacity, uint64_t *needed,
-                            cudaStream_t stream);
+cudaError_t nacrei_retrieve(const nacrei_slot_walk *walk, uint64_t submap_count,
+                            const nacrei_target *target, const nacrei_compact_launch *launch);
+
+template <typename Width>
+cudaError_t nacrei_erase_if_prepare(void);
+template <typename Width>
+cudaError_t nacrei_erase_if(const nacrei_gpu *gpu, const nacrei_slot_walk *walk,
+                            const nacrei_elements *elements, cudaStream_t stream);
+
+template <typename Width>
+cudaError_t nacrei_match_prepare(void);
+template <typename Width>
+cudaError_t nacrei_match(const nacrei_table *table, const nacrei_elements *elements,
+                         const nacrei_matches *matches, cudaStream_t stream);
 
 template <typename Width>
 cudaError_t nacrei_inspect_prepare(void);

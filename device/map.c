@@ -65,6 +65,8 @@ static void show(nacrei_cuda_map *map)
     map->shown.size_last_known = nacrei_map_size_known(map);
     map->shown.load = (double)map->shown.size_last_known / (double)map->shown.capacity_slots;
     map->shown.growths = map->growths;
+    map->shown.layout = map->layout;
+    map->shown.walk_slots = nacrei_map_walk_slots(map);
     pthread_mutex_unlock(&map->shown_lock);
 }
 
@@ -304,6 +306,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     map->submap_count = submaps;
     map->capacity_keys = nacrei_map_capacity_of(map, submaps);
     map->fresh_share = 1.0;
+    map->layout = 1;
     NACREI_CUDA(nacrei_cuda_prepare(device, width));
     NACREI_CUDA(cudaEventCreateWithFlags(&map->created, cudaEventDisableTiming));
     NACREI_CUDA(nacrei_cuda_allocate(device, sizeof *map->block, NACRE_SPACE_DEVICE, &pointer));
@@ -388,6 +391,8 @@ void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
     info->size_last_known = map->shown.size_last_known;
     info->load = map->shown.load;
     info->growths = map->shown.growths;
+    info->layout = map->shown.layout;
+    info->walk_slots = map->shown.walk_slots;
     pthread_mutex_unlock(&map->shown_lock);
     info->faults = nacrei_cuda_map_faults(head, 0);
 }
@@ -449,25 +454,4 @@ uint32_t nacrei_cuda_map_faults(nacre_map *head, uint32_t clear)
     bits |= full != 0 ? NACRE_FAULT_FULL : 0;
     bits |= __atomic_load_n(&device->lost, __ATOMIC_RELAXED) != 0 ? NACRE_FAULT_DEVICE : 0;
     return bits;
-}
-
-nacre_status nacrei_cuda_map_retrieve(nacre_map *head, void *keys_out, void *values_out,
-                                      uint64_t capacity, uint64_t *needed, nacre_error *error,
-                                      nacre_stream stream)
-{
-    static const char call[] = "nacre_map_retrieve";
-    nacrei_map_call self;
-    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
-    nacrei_cuda_device *device = self.device;
-    nacrei_cuda_map *map = self.map;
-    if (status != NACRE_OK) {
-        goto cleanup;
-    }
-    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
-    NACREI_CUDA(map->kernels->retrieve(&device->gpu, &map->table, keys_out, values_out, capacity,
-                                       needed, stream));
-    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
-cleanup:
-    nacrei_map_call_end(&self);
-    return status;
 }

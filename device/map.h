@@ -36,6 +36,7 @@ typedef struct nacrei_device_block {
     nacrei_tally tallies[NACREI_RING];
     nacrei_view_counts views[NACREI_VIEWS + 1];
     uint32_t bits[NACREI_CHUNK_ELEMENTS / 32]; /* of a probe, then of elements left out */
+    nacrei_stable_scratch stable;
 } nacrei_device_block;
 
 /* In pinned memory, one allocation. */
@@ -89,6 +90,7 @@ typedef struct nacrei_cuda_map {
     uint32_t segments_told; /* to the device */
     uint32_t faults;        /* those the host found; by __atomic */
     uint64_t growths;
+    uint64_t layout; /* counts the times that keys moved; the first table is 1 */
     uint64_t memory_bytes, memory_peak_bytes;
 
     /* What info shows: `lock` may be held by a call that waits for the device. */
@@ -116,9 +118,18 @@ nacre_status nacrei_cuda_map_statistics(nacre_map *map, nacre_map_statistics *st
                                         nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cuda_map_check(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cuda_map_batch(nacre_map *map, const nacrei_batch *batch, nacre_error *error);
-nacre_status nacrei_cuda_map_retrieve(nacre_map *map, void *keys_out, void *values_out,
-                                      uint64_t capacity, uint64_t *needed, nacre_error *error,
-                                      nacre_stream stream);
+nacre_status nacrei_cuda_map_match(nacre_map *map, const nacrei_batch *batch,
+                                   const nacrei_matches *matches, nacre_error *error);
+nacre_status nacrei_cuda_map_retrieve(nacre_map *map, const nacrei_selection *selection,
+                                      nacre_error *error);
+nacre_status nacrei_cuda_map_erase_if(nacre_map *map, const nacrei_selection *selection,
+                                      nacre_error *error);
+
+/* Slots that a cursor walks through: those of all submaps, the stash first, and the side slots. */
+static inline uint64_t nacrei_map_walk_slots(const nacrei_cuda_map *map)
+{
+    return (map->submap_count + 1) * map->submap_slots + NACREI_SIDE_SLOTS_MAX;
+}
 
 nacre_status nacrei_cuda_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_keys,
                                         nacrei_view *view, nacre_error *error, nacre_stream stream);
@@ -155,6 +166,12 @@ void nacrei_map_call_end(nacrei_map_call *self);
 /* Order between streams around the launches of a batch; nothing in a capture. */
 nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of);
 nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of);
+
+/* The elements of a batch as kernels take them. */
+nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch);
+
+/* The table for a launch; a captured one reads the number of submaps when it is replayed. */
+nacrei_table nacrei_map_table_of(const nacrei_map_call *self);
 
 /* Keys in the map, as far as is known without a wait. */
 uint64_t nacrei_map_size_known(const nacrei_cuda_map *map);

@@ -23,7 +23,7 @@
 #define SAMPLE_KEYS  ((uint64_t)1 << 17)
 #define SAMPLE_ERROR 1.025
 
-static nacrei_elements elements_of(const nacrei_batch *batch)
+nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
 {
     const nacre_options *options = &batch->options;
     nacrei_elements elements = {
@@ -36,6 +36,7 @@ static nacrei_elements elements_of(const nacrei_batch *batch)
         .mask = options->mask,
         .mask_offset = options->mask_offset,
         .mask_kind = options->mask_kind,
+        .mask_bits = options->mask_bits,
         .has_missing_value = options->missing_value != NULL,
         .missing_value = batch->missing_value,
         .outcomes = options->outcomes,
@@ -82,7 +83,7 @@ cleanup:
 }
 
 /* The table for a launch; a captured one reads the number of submaps when it is replayed. */
-static nacrei_table table_of(const nacrei_map_call *self)
+nacrei_table nacrei_map_table_of(const nacrei_map_call *self)
 {
     nacrei_table table = self->map->table;
     table.submap_count = self->capturing ? 0 : self->map->submap_count;
@@ -95,7 +96,7 @@ static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *bat
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
-    const nacrei_table table = table_of(self);
+    const nacrei_table table = nacrei_map_table_of(self);
     nacre_status status;
     const uint32_t class_of =
         batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
@@ -112,7 +113,7 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
-    const nacrei_table table = table_of(self);
+    const nacrei_table table = nacrei_map_table_of(self);
     nacre_status status;
     uint32_t numbered = 0;
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
@@ -136,7 +137,7 @@ static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elemen
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
-    const nacrei_table table = table_of(self);
+    const nacrei_table table = nacrei_map_table_of(self);
     nacre_status status;
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
@@ -178,7 +179,7 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     nacrei_cuda_map *map = self->map;
     nacre_error *error = self->error;
     const char *call = self->call;
-    const nacrei_table table = table_of(self);
+    const nacrei_table table = nacrei_map_table_of(self);
     nacre_status status;
     uint32_t numbered = 0;
     chunk.counts = NULL;
@@ -436,7 +437,7 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
 {
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, batch->call, error, batch->stream);
-    nacrei_elements elements = elements_of(batch);
+    nacrei_elements elements = nacrei_map_elements_of(batch);
     if (status != NACRE_OK) {
         goto cleanup;
     }

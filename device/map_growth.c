@@ -84,6 +84,7 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
     if (map->submap_count != before) {
         NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
         map->growths++;
+        map->layout++;
     }
     if (!*refused) {
         map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
@@ -142,6 +143,7 @@ static nacre_status maintain(nacrei_map_call *self, uint64_t count)
         count -= now;
     }
     NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
+    map->layout++;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;

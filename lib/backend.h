@@ -12,6 +12,8 @@
 #define NACRE_LIB_BACKEND_H
 
 #include "lib/error.h"
+#include "nacre/compact.h"
+#include "nacre/core/condition.h"
 #include "nacre/cuda/table.h"
 #include "nacre/device.h"
 #include "nacre/map.h"
@@ -72,6 +74,42 @@ typedef struct nacrei_batch {
     nacre_stream stream;
 } nacrei_batch;
 
+/* A call on selected keys of a map: retrieval, counting (without outputs), erasure. */
+typedef struct nacrei_selection {
+    const char *call;
+    nacrei_condition condition;
+    uint32_t field;
+    uint32_t algorithm;  /* retrieval */
+    uint64_t first_slot; /* of the walk: the stash's slots, the submaps', the side slots */
+    uint64_t slot_count; /* 0: all that follow */
+    uint64_t layout;     /* 0: any */
+    void *keys_out;      /* both NULL: only counts */
+    void *values_out;
+    uint64_t capacity;
+    uint64_t *needed;     /* retrieval and counting */
+    nacre_counts *counts; /* erasure; may be NULL */
+    nacre_stream stream;
+} nacrei_selection;
+
+/* The outputs of nacre_map_match; the rest is a nacrei_batch. */
+typedef struct nacrei_matches {
+    void *indices;
+    void *values;
+    uint64_t capacity;
+    uint64_t *needed;
+    uint32_t index_bytes;
+    uint32_t reserved;
+} nacrei_matches;
+
+/* nacre_compact; `count` may be 0, and the arrays NULL then. */
+typedef struct nacrei_compact {
+    nacre_compaction what;
+    nacre_options options;
+    nacrei_condition condition;
+    uint64_t count;
+    nacre_stream stream;
+} nacrei_compact;
+
 struct nacrei_backend {
     uint32_t kind; /* NACRE_BACKEND_CPU or _CUDA */
     const char *name;
@@ -124,8 +162,15 @@ struct nacrei_backend {
                                    nacre_stream);
     nacre_status (*map_check)(nacre_map *, nacre_error *, nacre_stream);
     nacre_status (*map_batch)(nacre_map *, const nacrei_batch *, nacre_error *);
-    nacre_status (*map_retrieve)(nacre_map *, void *keys_out, void *values_out, uint64_t capacity,
-                                 uint64_t *needed, nacre_error *, nacre_stream);
+    /* batch->count may be 0; the operation is FIND or, of a set or without values, CONTAINS. */
+    nacre_status (*map_match)(nacre_map *, const nacrei_batch *, const nacrei_matches *,
+                              nacre_error *);
+    nacre_status (*map_retrieve)(nacre_map *, const nacrei_selection *, nacre_error *);
+    nacre_status (*map_erase_if)(nacre_map *, const nacrei_selection *, nacre_error *);
+
+    nacre_status (*compact)(nacre_device *, const nacrei_compact *, nacre_error *);
+    nacre_status (*compact_workspace)(const nacre_device *, uint64_t count, uint32_t algorithm,
+                                      uint64_t *bytes, nacre_error *);
     /* Both NULL: a backend without kernels of the program's own. */
     nacre_status (*map_view_begin)(nacre_map *, uint32_t access, uint64_t new_keys, nacrei_view *,
                                    nacre_error *, nacre_stream);

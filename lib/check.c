@@ -2,6 +2,7 @@
 #include "lib/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 nacre_status nacrei_bad_number(const nacrei_call *call, const char *parameter, uint64_t value,
                                const char *allowed)
@@ -54,8 +55,9 @@ static nacre_status check_alignment(const nacrei_call *call, const char *paramet
     if ((uintptr_t)pointer % alignment == 0) {
         return NACRE_OK;
     }
-    return nacrei_bad_pointer(call, parameter, pointer,
-                              alignment == 4 ? "a multiple of 4" : "a multiple of 8");
+    char allowed[32];
+    snprintf(allowed, sizeof allowed, "a multiple of %u", (unsigned)alignment);
+    return nacrei_bad_pointer(call, parameter, pointer, allowed);
 }
 
 nacre_status nacrei_check_host(const nacrei_call *call, const char *parameter, const void *pointer,

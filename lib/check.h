@@ -87,4 +87,8 @@ nacre_status nacrei_check_stream(const nacrei_call *call, nacre_stream stream);
 nacre_status nacrei_check_device(nacrei_call *call, const nacre_device *device);
 nacre_status nacrei_check_map(nacrei_call *call, const nacre_map *map);
 
+/* A condition on a number of `bytes` bytes, `of` what it is about. */
+nacre_status nacrei_check_condition(const nacrei_call *call, const nacre_condition *condition,
+                                    uint32_t bytes, const char *of);
+
 #endif

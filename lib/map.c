@@ -5,7 +5,6 @@
 #include "lib/check.h"
 #include "lib/device.h"
 #include "lib/map_config.h"
-#include "lib/options.h"
 #include "lib/structs.h"
 
 void nacre_map_info_init(nacre_map_info *info, uint32_t struct_size)
@@ -189,27 +188,4 @@ nacre_status nacre_map_check(const nacre_map *map, nacre_error *error, nacre_str
     NACREI_TRY(nacrei_check_map(&call, map));
     NACREI_TRY(nacrei_check_stream(&call, stream));
     return call.device->backend->map_check(call.map, error, stream);
-}
-
-nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *values_out,
-                                uint64_t capacity, uint64_t *needed, const nacre_options *options,
-                                nacre_stream stream)
-{
-    NACREI_CALL(call, "nacre_map_retrieve", NULL);
-    nacre_options complete;
-    NACREI_TRY(nacrei_options_read(&call, options, &complete));
-    NACREI_TRY(nacrei_check_map(&call, map));
-    NACREI_TRY(nacrei_check_stream(&call, stream));
-    NACREI_TRY(nacrei_check_array(&call, "needed", needed, 8));
-    if (keys_out != NULL || values_out != NULL) {
-        NACREI_TRY(nacrei_check_count(&call, "capacity", capacity));
-    }
-    NACREI_TRY(nacrei_check_memory(&call, "keys_out", keys_out, map->config.key_bytes));
-    if (map->config.value_bytes != 0) {
-        NACREI_TRY(nacrei_check_memory(&call, "values_out", values_out, map->config.value_bytes));
-    } else if (values_out != NULL) {
-        return nacrei_bad_pointer(&call, "values_out", values_out, NACREI_NULL_FOR_A_SET);
-    }
-    return call.device->backend->map_retrieve(call.map, keys_out, values_out, capacity, needed,
-                                              call.error, stream);
 }

@@ -119,6 +119,7 @@ static nacre_status run(const nacre_map *map, nacrei_batch *batch, const nacre_o
         NACREI_TRY(check_arrays(&call, batch, rule->arrays, &map->config));
     }
     NACREI_TRY(nacrei_options_check(&call, &batch->options, batch->count));
+    NACREI_TRY(nacrei_options_check_algorithm(&call, &batch->options, 0));
     if (batch->count == 0 && batch->options.counts == NULL) {
         return NACRE_OK;
     }

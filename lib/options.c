@@ -5,7 +5,7 @@
 
 #include "lib/structs.h"
 
-static const nacre_options defaults = {.struct_size = sizeof defaults};
+static const nacre_options defaults = {.struct_size = sizeof defaults, .mask_bits = 255};
 
 void nacre_options_init(nacre_options *options, uint32_t struct_size)
 {
@@ -20,6 +20,14 @@ nacre_status nacrei_options_read(nacrei_call *call, const nacre_options *given,
                               &complete->error);
 }
 
+nacre_status nacrei_options_check_algorithm(const nacrei_call *call, const nacre_options *options,
+                                            uint32_t last)
+{
+    return nacrei_check_range(call, "options.algorithm", options->algorithm, last,
+                              last == 0 ? "0, because the call has no choice of algorithms"
+                                        : "0 (auto) to 10 (stable)");
+}
+
 nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *options,
                                   uint64_t count)
 {
@@ -30,6 +38,7 @@ nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *
     NACREI_TRY(nacrei_check_range(call, "options.mask_kind", options->mask_kind, NACRE_MASK_BYTES,
                                   "0 (none), 1 (bits), 2 (bytes)"));
     NACREI_TRY(nacrei_check_reserved(call, "options.reserved", options->reserved));
+    NACREI_TRY(nacrei_check_range(call, "options.mask_bits", options->mask_bits, 255, "0 to 255"));
     if (options->mask_kind == NACRE_MASK_NONE) {
         if (options->mask != NULL) {
             return nacrei_bad_pointer(call, "options.mask", options->mask,

@@ -12,4 +12,8 @@ nacre_status nacrei_options_read(nacrei_call *call, const nacre_options *given,
 nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *options,
                                   uint64_t count);
 
+/* The algorithm, up to `last`: NACRE_COMPACT_STABLE, or 0 where there is no choice. */
+nacre_status nacrei_options_check_algorithm(const nacrei_call *call, const nacre_options *options,
+                                            uint32_t last);
+
 #endif

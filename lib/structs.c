@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "nacre/compact.h"
 #include "nacre/device.h"
 #include "nacre/map.h"
 
@@ -16,6 +17,8 @@ _Static_assert(sizeof(nacre_device_config) % 8 == 0, "struct_size of nacre_devic
 _Static_assert(sizeof(nacre_map_config) % 8 == 0, "struct_size of nacre_map_config");
 _Static_assert(sizeof(nacre_map_info) % 8 == 0, "struct_size of nacre_map_info");
 _Static_assert(sizeof(nacre_map_statistics) % 8 == 0, "struct_size of nacre_map_statistics");
+_Static_assert(sizeof(nacre_select) % 8 == 0, "struct_size of nacre_select");
+_Static_assert(sizeof(nacre_compaction) % 8 == 0, "struct_size of nacre_compaction");
 
 static uint32_t size_of(const void *given)
 {

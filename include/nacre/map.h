@@ -46,14 +46,15 @@
  * outcomes, counts.refused and NACRE_FAULT_FULL, and the call returns OK.
  *
  * STREAMS. Batches of one map on one stream run in the stream's order. Across streams the library
- * keeps order (config.order): read {find, contains, retrieve, size} runs beside read; insert
- * {insert, insert_or_assign, insert_or_apply, find_or_insert, assign} beside insert and read;
- * exclusive {erase, clear, reserve, maintain, statistics, check} beside nothing. An insertion that
- * may not fit, grows, or maintains the table does that part exclusively. With NACRE_ORDER_CALLER
- * nothing is ordered: the caller then keeps every call but find, contains, retrieve, size and
- * assign apart from all others. The library keeps track of 1024 batches in flight and of 64 streams
- * with work of one map; a call beyond that waits for the oldest, whatever the map's growth. Beside
- * an open view of the map (map_view.h) a call that must not run there returns WOULD_WAIT.
+ * keeps order (config.order): read {find, contains, match, retrieve, retrieve_if, count_if, size}
+ * runs beside read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign}
+ * beside insert and read; exclusive {erase, erase_if, clear, reserve, maintain, statistics, check,
+ * stable retrieval} beside nothing. An insertion that may not fit, grows, or maintains the table
+ * does that part exclusively. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps
+ * every call but assign and those of class read apart from all others. The library keeps track of
+ * 1024 batches in flight and of 64 streams with work of one map; a call beyond that waits for the
+ * oldest, whatever the map's growth. Beside an open view of the map (map_view.h) a call that must
+ * not run there returns WOULD_WAIT.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
  * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
@@ -117,7 +118,28 @@ typedef struct nacre_map_info {
     uint64_t growths;           /* times that the table grew, each time by one submap or more */
     uint32_t faults;            /* NACRE_FAULT_... not cleared yet */
     uint32_t reserved;
+    uint64_t layout;     /* another number whenever keys may have moved to other slots; not 0 */
+    uint64_t walk_slots; /* that a cursor walks through: more than capacity_slots (nacre_select) */
 } nacre_map_info;
+
+/*
+ * Which keys of a map: those whose key or value meets a condition and that lie in a range of slots.
+ * Zeroed but for struct_size, it selects everything.
+ *
+ * A range of slots makes a cursor: for first_slot = 0, slot_count, 2 * slot_count, ... up to
+ * walk_slots of nacre_map_info, the calls together select each key that is in the map throughout
+ * exactly once. That holds while `layout` stays what it was: give the one that nacre_map_info told
+ * at the beginning, and a call after keys may have moved (the map grew, or was maintained) returns
+ * CHANGED. Keys inserted meanwhile may be missed, and one erased and inserted again may come twice.
+ */
+typedef struct nacre_select {
+    uint32_t struct_size;
+    uint32_t field;            /* NACRE_FIELD_...: what the condition is about */
+    nacre_condition condition; /* of a type as wide as the field */
+    uint64_t first_slot;
+    uint64_t slot_count; /* 0: all that follow */
+    uint64_t layout;     /* 0: any */
+} nacre_select;
 
 /* How far keys lie from home. A lookup of a key in bucket i of its path reads i + 1 buckets. */
 typedef struct nacre_map_statistics {
@@ -147,6 +169,13 @@ NACRE_API void nacre_map_config_init(nacre_map_config *config, uint32_t struct_s
  */
 NACRE_API void nacre_map_info_init(nacre_map_info *info, uint32_t struct_size);
 NACRE_API void nacre_map_statistics_init(nacre_map_statistics *statistics, uint32_t struct_size);
+
+/*
+ * Makes a selection of everything.
+ *
+ * **Thread safety** the struct is the caller's. **Allocates** nothing. **Since** 0.1
+ */
+NACRE_API void nacre_select_init(nacre_select *select, uint32_t struct_size);
 
 /*
  * Tells in *bytes how much memory a map of this config would hold once it has room for `keys`
@@ -376,18 +405,67 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
                                        const nacre_options *options, nacre_stream stream);
 
 /*
- * Writes every key, and its value, densely to keys_out and values_out, in no particular order;
- * either may be NULL. `capacity` elements fit there: more are never written. *needed, in memory
- * that the device can write, gets the number of keys in the map; with both arrays NULL that is all.
- * Of the options, only `error` counts.
+ * Writes a pair for each key that is there, densely: its index in `keys` to indices_out, its value
+ * to values_out. That is the gather map of a join. index_bytes is 4 or 8; either output may be
+ * NULL, and values_out is NULL for a set. `capacity` pairs fit: more are never written. *needed,
+ * in memory that the device can write, gets the number of keys found. Pairs come in no particular
+ * order; of the options, `algorithm` is 0. Outcomes FOUND, MISSING. Stream class: read.
  *
- * ARGUMENT: `needed` NULL, an array misaligned, values_out for a set. DEVICE_LOST.
+ * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32.
+ */
+NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, uint64_t count,
+                                       void *indices_out, uint32_t index_bytes, void *values_out,
+                                       uint64_t capacity, uint64_t *needed,
+                                       const nacre_options *options, nacre_stream stream);
+
+/*
+ * SELECTIONS. Calls on the keys that a nacre_select selects; NULL selects everything.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured.
- * **Allocates** nothing. **Since** 0.1
+ * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of
+ * a set, a NULL or misaligned pointer. CHANGED: select->layout is not the map's any more.
+ * UNSUPPORTED: a range of slots in a capturing stream, which would not know of a later growth.
+ * DEVICE_LOST.
+ *
+ * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
+ * nothing, but for DEVICE_SELECT. **Since** 0.1
+ */
+
+/*
+ * Writes every key, and its value, densely to keys_out and values_out; either may be NULL.
+ * `capacity` elements fit there: more are never written. *needed, in memory that the device can
+ * write, gets the number of keys in the map; with both arrays NULL that is all. Of the options,
+ * `error` and `algorithm` count: in no particular order, or with STABLE in the order of slots, the
+ * same bytes each time while nothing changes. GLOBAL_ATOMIC to DEVICE_SELECT need slots of 8 or 16
+ * bytes; DEVICE_SELECT takes less than 2^31 slots, allocates for the call, and waits for the
+ * stream.
+ *
+ * Also UNSUPPORTED: an algorithm on widths that lack it; DEVICE_SELECT in a capture, or beyond its
+ * size. OUT_OF_MEMORY: DEVICE_SELECT. Stream class: read; STABLE, which has scratch of the map's,
+ * is exclusive.
  */
 NACRE_API nacre_status nacre_map_retrieve(const nacre_map *map, void *keys_out, void *values_out,
                                           uint64_t capacity, uint64_t *needed,
+                                          const nacre_options *options, nacre_stream stream);
+
+/* The same of selected keys; *needed gets their number. */
+NACRE_API nacre_status nacre_map_retrieve_if(const nacre_map *map, const nacre_select *select,
+                                             void *keys_out, void *values_out, uint64_t capacity,
+                                             uint64_t *needed, const nacre_options *options,
+                                             nacre_stream stream);
+
+/*
+ * Writes the number of selected keys to *count, in memory that the device can write. Of the
+ * options, `error` counts. Stream class: read.
+ */
+NACRE_API nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select,
+                                          uint64_t *count, const nacre_options *options,
+                                          nacre_stream stream);
+
+/*
+ * Erases the selected keys. Of the options, `error` and `counts` count: counts.done keys were
+ * erased. Stream class: exclusive.
+ */
+NACRE_API nacre_status nacre_map_erase_if(nacre_map *map, const nacre_select *select,
                                           const nacre_options *options, nacre_stream stream);
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #ifndef NACRE_NACRE_H
 #define NACRE_NACRE_H
 
+#include "nacre/compact.h"
 #include "nacre/device.h"
 #include "nacre/export.h"
 #include "nacre/map.h"

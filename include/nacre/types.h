@@ -59,6 +59,44 @@ enum {
     NACRE_TYPE_F64 = 5
 };
 
+/* What a condition looks at, of a map; and how it tests a number (nacre_condition). */
+enum { NACRE_FIELD_KEY = 0, NACRE_FIELD_VALUE = 1 };
+enum { NACRE_TEST_ALL = 0, NACRE_TEST_RANGE = 1, NACRE_TEST_BITS = 2 };
+
+/*
+ * How kept elements get their places in the output: nacre_options.algorithm of nacre_compact,
+ * nacre_map_retrieve and nacre_map_retrieve_if. All give the same elements; only STABLE gives them
+ * in their order. AUTO is the fastest; the others are there to be compared
+ * (device/compact/README.md says what each does). On the CPU all are one, which is stable.
+ */
+enum {
+    NACRE_COMPACT_AUTO = 0,
+    NACRE_COMPACT_GLOBAL_ATOMIC = 1,
+    NACRE_COMPACT_BLOCK_ATOMIC = 2,
+    NACRE_COMPACT_WARP_AGGREGATED = 3,
+    NACRE_COMPACT_TILE_4 = 4,
+    NACRE_COMPACT_TILE_8 = 5,
+    NACRE_COMPACT_TILE_16 = 6,
+    NACRE_COMPACT_TILE_32 = 7,
+    NACRE_COMPACT_BLOCK_SCAN = 8,
+    NACRE_COMPACT_DEVICE_SELECT = 9,
+    NACRE_COMPACT_STABLE = 10
+};
+
+/*
+ * A condition on a number. Zeroed, it holds for every number. RANGE: low <= x <= high, all three of
+ * `type`, which is as wide as x; low and high are given as their bits, zero-extended. A NaN is in
+ * no range. BITS: (x & mask) == bits.
+ */
+typedef struct nacre_condition {
+    uint32_t test; /* NACRE_TEST_... */
+    uint32_t type; /* RANGE: NACRE_TYPE_... */
+    uint64_t low;
+    uint64_t high;
+    uint64_t mask;
+    uint64_t bits;
+} nacre_condition;
+
 /*
  * What became of one element of a batch: one bit of a byte. An insertion of a key that was there
  * says FOUND (insert, find_or_insert) or ASSIGNED (insert_or_assign, insert_or_apply, assign); of a
@@ -109,15 +147,19 @@ typedef struct nacre_options {
     const uint64_t *count_device; /* process min(count, *count_device) elements; NULL: count */
     const void *mask;             /* which elements take part; needs mask_kind */
     uint64_t mask_offset; /* element i is bit (BITS, least significant first, as in Arrow) or
-                                     byte (BYTES) mask_offset + i; set or not 0: it takes part */
+                                     byte (BYTES) mask_offset + i; set: it takes part */
     uint32_t mask_kind;   /* NACRE_MASK_... */
-    uint32_t reserved;
+    uint32_t algorithm;   /* NACRE_COMPACT_..., of calls that write densely; of others 0 */
     uint8_t *outcomes;    /* [count], NACRE_OUTCOME_...; every element is written */
     nacre_counts *counts; /* overwritten */
     const void
         *missing_value; /* host, one value: written where a key is missing; NULL: the output of a
                                   missing key is left as it was */
     nacre_error *error; /* host */
+    /* BYTES: an element takes part if byte & mask_bits is not 0; default 255. Outcomes of one call
+       are a mask for the next: NACRE_OUTCOME_FULL gives again what found no room. */
+    uint32_t mask_bits;
+    uint32_t reserved;
 } nacre_options;
 
 /*

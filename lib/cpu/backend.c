@@ -2,6 +2,7 @@
 /* The CPU's entry in the seam. */
 #include "lib/backend.h"
 
+#include "lib/cpu/compact.h"
 #include "lib/cpu/device.h"
 #include "lib/cpu/kernels.h"
 #include "lib/cpu/map.h"
@@ -38,5 +39,9 @@ const nacrei_backend nacrei_cpu_backend = {
     .map_statistics = nacrei_cpu_map_statistics,
     .map_check = nacrei_cpu_map_check,
     .map_batch = nacrei_cpu_map_batch,
+    .map_match = nacrei_cpu_map_match,
     .map_retrieve = nacrei_cpu_map_retrieve,
+    .map_erase_if = nacrei_cpu_map_erase_if,
+    .compact = nacrei_cpu_compact,
+    .compact_workspace = nacrei_cpu_compact_workspace,
 };

@@ -125,6 +125,7 @@ int nacrei_cpu_table_grow(nacrei_cpu_map *map, uint64_t submap_count, nacrei_poo
         put_stash_anew(map);
     }
     map->growths++;
+    map->layout++;
     return 1;
 }
 
@@ -137,6 +138,7 @@ static void rebuild_in_turn(nacrei_cpu_map *map, uint64_t submaps)
         map->kernels->rebuild(&map->scratch, &rebuild, map->table.seed);
     }
     put_stash_anew(map);
+    map->layout++;
 }
 
 void nacrei_cpu_table_maintain(nacrei_cpu_map *map)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a whole map: retrieve, statistics, the self-check. */
+/* Looking at a whole map: statistics, the self-check. */
 #include <string.h>
 
 #include "lib/cpu/kernels.h"
@@ -9,43 +9,6 @@
 
 /* Random keys that are looked up to learn what a miss costs. */
 #define MISSING_SAMPLES 16384u
-
-nacre_status nacrei_cpu_map_retrieve(nacre_map *base, void *keys_out, void *values_out,
-                                     uint64_t capacity, uint64_t *needed, nacre_error *error,
-                                     nacre_stream stream)
-{
-    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
-    uint32_t key_bytes = map->head.config.key_bytes, value_bytes = map->head.config.value_bytes;
-    char *keys = keys_out, *values = values_out;
-    uint64_t copied = 0;
-    (void)error;
-    (void)stream;
-    pthread_rwlock_rdlock(&map->lock);
-    *needed = map->size;
-    if (keys == NULL && values == NULL) {
-        capacity = 0;
-    }
-    for (uint64_t side = 0; side < NACREI_SIDE_SLOTS_MAX && copied < capacity; side++) {
-        if (!map->side_present[side]) {
-            continue;
-        }
-        if (keys != NULL) {
-            nacrei_store(keys + copied * key_bytes, nacrei_key_store(side, key_bytes), key_bytes);
-        }
-        if (values != NULL) {
-            nacrei_store(values + copied * value_bytes, map->side_values[side], value_bytes);
-        }
-        copied++;
-    }
-    for (uint64_t number = 0; number <= map->table.submap_count && copied < capacity; number++) {
-        copied += map->kernels->copy_out(nacrei_cpu_submap_at(&map->table, number).buckets,
-                                         keys != NULL ? keys + copied * key_bytes : NULL,
-                                         values != NULL ? values + copied * value_bytes : NULL,
-                                         capacity - copied);
-    }
-    pthread_rwlock_unlock(&map->lock);
-    return NACRE_OK;
-}
 
 /*
  * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it.

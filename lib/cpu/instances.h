@@ -50,27 +50,60 @@ NACREI_KERNEL uint32_t sample_keys(const nacrei_cpu_map *map, const nacrei_batch
     return taken;
 }
 
-NACREI_KERNEL uint64_t copy_keys(const unsigned char *buckets, char *keys_out, char *values_out,
-                                 uint64_t capacity, uint32_t key_bytes, uint32_t value_bytes)
+/* Is the key in this slot selected? Not if there is none. */
+NACREI_KERNEL uint32_t is_selected(const unsigned char *slot, const nacrei_selection *selection,
+                                   uint32_t key_bytes, uint32_t value_bytes)
+{
+    uint64_t stored = nacrei_slot_key(slot, key_bytes, value_bytes);
+    uint64_t field = selection->field == NACRE_FIELD_VALUE
+                         ? nacrei_slot_value(slot, key_bytes, value_bytes)
+                         : nacrei_key_store(stored, key_bytes);
+    return (stored >= nacrei_empty_patterns(value_bytes)) &
+           (uint32_t)nacrei_condition_holds(&selection->condition, field);
+}
+
+NACREI_KERNEL uint64_t copy_selected(nacrei_cpu_submap submap, const nacrei_selection *selection,
+                                     uint32_t first, uint32_t last, char *keys_out,
+                                     char *values_out, uint64_t capacity, uint32_t key_bytes,
+                                     uint32_t value_bytes)
 {
     uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
-    uint64_t copied = 0;
-    for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES && copied < capacity; at += slot_bytes) {
-        uint64_t stored = nacrei_slot_key(buckets + at, key_bytes, value_bytes);
-        if (stored < nacrei_empty_patterns(value_bytes)) {
+    uint64_t selected = 0;
+    for (uint32_t i = first; i < last; i++) {
+        const unsigned char *slot = submap.buckets + i * slot_bytes;
+        if (!is_selected(slot, selection, key_bytes, value_bytes)) {
             continue;
         }
-        if (keys_out != NULL) {
-            nacrei_store(keys_out + copied * key_bytes, nacrei_key_store(stored, key_bytes),
+        if (keys_out != NULL && selected < capacity) {
+            uint64_t stored = nacrei_slot_key(slot, key_bytes, value_bytes);
+            nacrei_store(keys_out + selected * key_bytes, nacrei_key_store(stored, key_bytes),
                          key_bytes);
         }
-        if (values_out != NULL) {
-            nacrei_store(values_out + copied * value_bytes,
-                         nacrei_slot_value(buckets + at, key_bytes, value_bytes), value_bytes);
+        if (values_out != NULL && selected < capacity) {
+            nacrei_store(values_out + selected * value_bytes,
+                         nacrei_slot_value(slot, key_bytes, value_bytes), value_bytes);
         }
-        copied++;
+        selected++;
     }
-    return copied;
+    return selected;
+}
+
+NACREI_KERNEL uint64_t empty_selected(nacrei_cpu_submap submap, const nacrei_selection *selection,
+                                      uint32_t first, uint32_t last, uint32_t key_bytes,
+                                      uint32_t value_bytes)
+{
+    uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
+    uint64_t selected = 0;
+    for (uint32_t i = first; i < last; i++) {
+        unsigned char *slot = submap.buckets + i * slot_bytes;
+        if (is_selected(slot, selection, key_bytes, value_bytes)) {
+            uint32_t bucket = i * slot_bytes / NACREI_BUCKET_BYTES;
+            nacrei_slot_empty(slot, nacrei_submap_signature(submap, bucket), key_bytes,
+                              value_bytes);
+            selected++;
+        }
+    }
+    return selected;
 }
 
 #define OPERATION(name, function, operation, key, value)                                      \
@@ -79,54 +112,63 @@ NACREI_KERNEL uint64_t copy_keys(const unsigned char *buckets, char *keys_out, c
         return function(run, begin, end, operation, key, value);                              \
     }
 
-#define KERNELS(key, value, index)                                                               \
-    OPERATION(insert, nacrei_cpu_update, NACREI_INSERT, key, value)                              \
-    OPERATION(insert_or_assign, nacrei_cpu_update, NACREI_INSERT_OR_ASSIGN, key, value)          \
-    OPERATION(insert_or_apply, nacrei_cpu_update, NACREI_INSERT_OR_APPLY, key, value)            \
-    OPERATION(find_or_insert, nacrei_cpu_update, NACREI_FIND_OR_INSERT, key, value)              \
-    OPERATION(assign, nacrei_cpu_update, NACREI_ASSIGN, key, value)                              \
-    OPERATION(erase, nacrei_cpu_update, NACREI_ERASE, key, value)                                \
-    OPERATION(find, nacrei_cpu_find, NACREI_FIND, key, value)                                    \
-    OPERATION(contains, nacrei_cpu_find, NACREI_CONTAINS, key, value)                            \
-    static void parts_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch,      \
-                                      uint64_t first, uint64_t count, uint32_t shift,            \
-                                      uint32_t mask, uint16_t *parts)                            \
-    {                                                                                            \
-        write_parts(map, batch, first, count, shift, mask, parts, key);                          \
-    }                                                                                            \
-    static uint32_t sample_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch, \
-                                           uint64_t first, uint32_t count, uint64_t part_mask,   \
-                                           uint64_t *found)                                      \
-    {                                                                                            \
-        return sample_keys(map, batch, first, count, part_mask, found, key);                     \
-    }                                                                                            \
-    static void rebuild_##key##x##value(nacrei_cpu_scratch *scratch,                             \
-                                        const nacrei_cpu_rebuild *rebuild, uint64_t seed)        \
-    {                                                                                            \
-        nacrei_rebuild(scratch, rebuild, seed, key, value);                                      \
-    }                                                                                            \
-    static uint64_t copy_out_##key##x##value(const unsigned char *buckets, void *keys_out,       \
-                                             void *values_out, uint64_t capacity)                \
-    {                                                                                            \
-        return copy_keys(buckets, keys_out, values_out, capacity, key, value);                   \
-    }                                                                                            \
-    static const nacrei_cpu_kernels kernels_##key##x##value = {                                  \
-        key,                                                                                     \
-        value,                                                                                   \
-        {                                                                                        \
-            [NACREI_INSERT] = insert_##key##x##value,                                            \
-            [NACREI_INSERT_OR_ASSIGN] = insert_or_assign_##key##x##value,                        \
-            [NACREI_INSERT_OR_APPLY] = insert_or_apply_##key##x##value,                          \
-            [NACREI_FIND_OR_INSERT] = find_or_insert_##key##x##value,                            \
-            [NACREI_ASSIGN] = assign_##key##x##value,                                            \
-            [NACREI_FIND] = find_##key##x##value,                                                \
-            [NACREI_CONTAINS] = contains_##key##x##value,                                        \
-            [NACREI_ERASE] = erase_##key##x##value,                                              \
-        },                                                                                       \
-        parts_##key##x##value,                                                                   \
-        sample_##key##x##value,                                                                  \
-        rebuild_##key##x##value,                                                                 \
-        copy_out_##key##x##value,                                                                \
+#define KERNELS(key, value, index)                                                                \
+    OPERATION(insert, nacrei_cpu_update, NACREI_INSERT, key, value)                               \
+    OPERATION(insert_or_assign, nacrei_cpu_update, NACREI_INSERT_OR_ASSIGN, key, value)           \
+    OPERATION(insert_or_apply, nacrei_cpu_update, NACREI_INSERT_OR_APPLY, key, value)             \
+    OPERATION(find_or_insert, nacrei_cpu_update, NACREI_FIND_OR_INSERT, key, value)               \
+    OPERATION(assign, nacrei_cpu_update, NACREI_ASSIGN, key, value)                               \
+    OPERATION(erase, nacrei_cpu_update, NACREI_ERASE, key, value)                                 \
+    OPERATION(find, nacrei_cpu_find, NACREI_FIND, key, value)                                     \
+    OPERATION(contains, nacrei_cpu_find, NACREI_CONTAINS, key, value)                             \
+    static void parts_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch,       \
+                                      uint64_t first, uint64_t count, uint32_t shift,             \
+                                      uint32_t mask, uint16_t *parts)                             \
+    {                                                                                             \
+        write_parts(map, batch, first, count, shift, mask, parts, key);                           \
+    }                                                                                             \
+    static uint32_t sample_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch,  \
+                                           uint64_t first, uint32_t count, uint64_t part_mask,    \
+                                           uint64_t *found)                                       \
+    {                                                                                             \
+        return sample_keys(map, batch, first, count, part_mask, found, key);                      \
+    }                                                                                             \
+    static void rebuild_##key##x##value(nacrei_cpu_scratch *scratch,                              \
+                                        const nacrei_cpu_rebuild *rebuild, uint64_t seed)         \
+    {                                                                                             \
+        nacrei_rebuild(scratch, rebuild, seed, key, value);                                       \
+    }                                                                                             \
+    static uint64_t copy_out_##key##x##value(                                                     \
+        nacrei_cpu_submap submap, const nacrei_selection *selection, uint32_t first,              \
+        uint32_t last, void *keys_out, void *values_out, uint64_t capacity)                       \
+    {                                                                                             \
+        return copy_selected(submap, selection, first, last, keys_out, values_out, capacity, key, \
+                             value);                                                              \
+    }                                                                                             \
+    static uint64_t erase_selected_##key##x##value(nacrei_cpu_submap submap,                      \
+                                                   const nacrei_selection *selection,             \
+                                                   uint32_t first, uint32_t last)                 \
+    {                                                                                             \
+        return empty_selected(submap, selection, first, last, key, value);                        \
+    }                                                                                             \
+    static const nacrei_cpu_kernels kernels_##key##x##value = {                                   \
+        key,                                                                                      \
+        value,                                                                                    \
+        {                                                                                         \
+            [NACREI_INSERT] = insert_##key##x##value,                                             \
+            [NACREI_INSERT_OR_ASSIGN] = insert_or_assign_##key##x##value,                         \
+            [NACREI_INSERT_OR_APPLY] = insert_or_apply_##key##x##value,                           \
+            [NACREI_FIND_OR_INSERT] = find_or_insert_##key##x##value,                             \
+            [NACREI_ASSIGN] = assign_##key##x##value,                                             \
+            [NACREI_FIND] = find_##key##x##value,                                                 \
+            [NACREI_CONTAINS] = contains_##key##x##value,                                         \
+            [NACREI_ERASE] = erase_##key##x##value,                                               \
+        },                                                                                        \
+        parts_##key##x##value,                                                                    \
+        sample_##key##x##value,                                                                   \
+        rebuild_##key##x##value,                                                                  \
+        copy_out_##key##x##value,                                                                 \
+        erase_selected_##key##x##value,                                                           \
     };
 
 NACREI_WIDTHS(KERNELS)

@@ -70,9 +70,15 @@ typedef struct nacrei_cpu_kernels {
     /* rebuild.h */
     void (*rebuild)(nacrei_cpu_scratch *scratch, const nacrei_cpu_rebuild *rebuild, uint64_t seed);
 
-    /* Copies the keys and values of one submap; returns how many, at most `capacity`. */
-    uint64_t (*copy_out)(const unsigned char *buckets, void *keys_out, void *values_out,
+    /*
+     * Of slots first .. last - 1 of a submap, those that are selected: copies keys and values
+     * (where not NULL), at most `capacity`; or empties the slots. Returns how many there are.
+     */
+    uint64_t (*copy_out)(nacrei_cpu_submap submap, const nacrei_selection *selection,
+                         uint32_t first, uint32_t last, void *keys_out, void *values_out,
                          uint64_t capacity);
+    uint64_t (*erase_selected)(nacrei_cpu_submap submap, const nacrei_selection *selection,
+                               uint32_t first, uint32_t last);
 } nacrei_cpu_kernels;
 
 /* The best for this processor. NULL: this build lacks the widths. */

@@ -95,6 +95,7 @@ nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config 
         map->kernels = nacrei_cpu_kernels_for(config->key_bytes, config->value_bytes);
         map->memory_bytes = struct_bytes;
         map->reserved_keys = keys;
+        map->layout = 1;
         map->table.seed = config->seed;
         map->table.submap_count = submaps;
         map->table.half = nacrei_floor_power(submaps);
@@ -139,6 +140,7 @@ nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_
     (void)stream;
     pthread_rwlock_wrlock(&map->lock);
     nacrei_cpu_table_maintain_all(map);
+    nacrei_cpu_map_show(map, 0);
     pthread_rwlock_unlock(&map->lock);
     return NACRE_OK;
 }
@@ -196,6 +198,7 @@ void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults)
     map->shown.memory_bytes = map->memory_bytes;
     map->shown.memory_peak_bytes = map->memory_peak_bytes;
     map->shown.growths = map->growths;
+    map->shown.layout = map->layout;
     map->shown.faults |= faults;
     pthread_mutex_unlock(&map->shown_lock);
 }
@@ -214,6 +217,8 @@ void nacrei_cpu_map_info(nacre_map *base, nacre_map_info *info)
     info->size_last_known = shown.size;
     info->load = (double)shown.size / (double)info->capacity_slots;
     info->growths = shown.growths;
+    info->layout = shown.layout;
+    info->walk_slots = nacrei_cpu_walk_slots(&map->head.config, shown.submap_count);
     info->faults = shown.faults;
     info->reserved = 0;
 }

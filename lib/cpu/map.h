@@ -66,6 +66,7 @@ typedef struct nacrei_cpu_shown {
     uint64_t memory_bytes;
     uint64_t memory_peak_bytes;
     uint64_t growths;
+    uint64_t layout;
     uint32_t faults;
 } nacrei_cpu_shown;
 
@@ -82,6 +83,7 @@ typedef struct nacrei_cpu_map {
     uint64_t reserved_keys; /* the most that create and reserve were asked for */
     uint64_t refused_keys;  /* DEFERRED: refused by batches for which room is still to be made */
     uint64_t growths;
+    uint64_t layout; /* counts the times that keys moved; the first table is 1 */
     uint64_t memory_bytes;
     uint64_t memory_peak_bytes;
     uint64_t side_values[NACREI_SIDE_SLOTS_MAX];
@@ -132,6 +134,12 @@ static inline uint64_t nacrei_cpu_submap_slots(const nacre_map_config *config)
            nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
 }
 
+/* Slots that a cursor walks through: those of all submaps, the stash first, and the side slots. */
+static inline uint64_t nacrei_cpu_walk_slots(const nacre_map_config *config, uint64_t submap_count)
+{
+    return (submap_count + 1) * nacrei_cpu_submap_slots(config) + NACREI_SIDE_SLOTS_MAX;
+}
+
 /* Brings up to date what info and faults tell; `faults` are new ones. Under the lock for writing.
  */
 void nacrei_cpu_map_show(nacrei_cpu_map *map, uint32_t faults);
@@ -158,8 +166,13 @@ nacre_status nacrei_cpu_map_batch(nacre_map *map, const nacrei_batch *batch, nac
 nacre_status nacrei_cpu_map_statistics(nacre_map *map, nacre_map_statistics *statistics,
                                        nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cpu_map_check(nacre_map *map, nacre_error *error, nacre_stream stream);
-nacre_status nacrei_cpu_map_retrieve(nacre_map *map, void *keys_out, void *values_out,
-                                     uint64_t capacity, uint64_t *needed, nacre_error *error,
-                                     nacre_stream stream);
+
+/* selection.c */
+nacre_status nacrei_cpu_map_retrieve(nacre_map *map, const nacrei_selection *selection,
+                                     nacre_error *error);
+nacre_status nacrei_cpu_map_erase_if(nacre_map *map, const nacrei_selection *selection,
+                                     nacre_error *error);
+nacre_status nacrei_cpu_map_match(nacre_map *map, const nacrei_batch *batch,
+                                  const nacrei_matches *matches, nacre_error *error);
 
 #endif

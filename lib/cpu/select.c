@@ -10,7 +10,7 @@ static int takes_part(const nacre_options *options, uint64_t element)
     if (options->mask_kind == NACRE_MASK_BITS) {
         return mask[at / 8] >> at % 8 & 1;
     }
-    return mask[at] != 0;
+    return (mask[at] & options->mask_bits) != 0;
 }
 
 uint32_t nacrei_select(const nacrei_batch *batch, uint64_t first, uint32_t count, uint32_t *list)

@@ -23,6 +23,8 @@ typedef union buffer {
     nacre_map_config map_config;
     nacre_map_info info;
     nacre_map_statistics statistics;
+    nacre_select select;
+    nacre_compaction compaction;
 } buffer;
 
 static void check_untouched(test *t, const char *what, const buffer *b, uint32_t from)
@@ -57,6 +59,14 @@ INIT(statistics)
 {
     nacre_map_statistics_init(&b->statistics, size);
 }
+INIT(select)
+{
+    nacre_select_init(&b->select, size);
+}
+INIT(compaction)
+{
+    nacre_compaction_init(&b->compaction, size);
+}
 #undef INIT
 
 NACRE_CONTRACT_TEST_ONCE(struct_size, init_writes_as_far_as_it_reaches)
@@ -72,6 +82,8 @@ NACRE_CONTRACT_TEST_ONCE(struct_size, init_writes_as_far_as_it_reaches)
         {"nacre_map_config_init", init_map_config, sizeof(nacre_map_config)},
         {"nacre_map_info_init", init_info, sizeof(nacre_map_info)},
         {"nacre_map_statistics_init", init_statistics, sizeof(nacre_map_statistics)},
+        {"nacre_select_init", init_select, sizeof(nacre_select)},
+        {"nacre_compaction_init", init_compaction, sizeof(nacre_compaction)},
     };
     for (uint32_t s = 0; s < sizeof structs / sizeof structs[0]; s++) {
         for (uint32_t size = 0; size <= structs[s].bytes + 64; size++) {

@@ -122,6 +122,36 @@ static void reserve_step(test *t, const sequence *s, nacre_map *map, oracle *o, 
     }
 }
 
+/* Counts, then erases, the keys in a range of about an eighth of all keys. */
+static void erase_if_step(test *t, const sequence *s, nacre_map *map, oracle *o, uint64_t step)
+{
+    const uint64_t width = test_cut(UINT64_MAX, t->key_bytes) / 8;
+    uint64_t count = 0, wanted = 0;
+    nacre_select select;
+    nacre_select_init(&select, sizeof select);
+    select.condition.test = NACRE_TEST_RANGE;
+    select.condition.type = t->key_bytes == 4 ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+    select.condition.low = test_random_below(&t->random, 7 * width);
+    select.condition.high = select.condition.low + width;
+    test_note(t, "sequence \"%s\", step %llu: erase_if, %llu keys in the map", s->name, LL(step),
+              LL(o->size));
+    test_array count_on = test_array_new(t, 8, 8);
+    OK(t, nacre_map_count_if(map, &select, count_on.data, NULL, t->stream));
+    OK(t, nacre_map_erase_if(map, &select, NULL, t->stream));
+    test_array_read(t, &count_on, &count);
+    test_array_free(t, &count_on);
+    uint64_t *keys = oracle_keys(o);
+    const uint64_t size = o->size;
+    for (uint64_t i = 0; i < size; i++) {
+        if (keys[i] >= select.condition.low && keys[i] <= select.condition.high) {
+            oracle_remove(o, keys[i]);
+            wanted++;
+        }
+    }
+    free(keys);
+    CHECK(t, count == wanted, "count_if says %llu instead of %llu", LL(count), LL(wanted));
+}
+
 static void run(test *t, const sequence *s, uint64_t steps)
 {
     oracle o;
@@ -144,6 +174,8 @@ static void run(test *t, const sequence *s, uint64_t steps)
             oracle_clear(&o);
         } else if (what < 3 && (s->growth != NACRE_GROWTH_FIXED || what == 1)) {
             reserve_step(t, s, map, &o, step);
+        } else if (what == 3) {
+            erase_if_step(t, s, map, &o, step);
         } else {
             batch_step(t, s, map, &o, step);
         }

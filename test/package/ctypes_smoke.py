@@ -40,11 +40,13 @@ Options = struct(
     ("mask", c_void_p),
     ("mask_offset", c_uint64),
     ("mask_kind", c_uint32),
-    ("reserved", c_uint32),
+    ("algorithm", c_uint32),
     ("outcomes", c_void_p),
     ("counts", POINTER(Counts)),
     ("missing_value", c_void_p),
     ("error", POINTER(Error)),
+    ("mask_bits", c_uint32),
+    ("reserved", c_uint32),
 )
 Allocator = struct(
     "nacre_allocator", ("user", c_void_p), ("allocate", c_void_p), ("release", c_void_p)
@@ -92,6 +94,8 @@ MapInfo = struct(
     ("growths", c_uint64),
     ("faults", c_uint32),
     ("reserved", c_uint32),
+    ("layout", c_uint64),
+    ("walk_slots", c_uint64),
 )
 MapStatistics = struct(
     "nacre_map_statistics",

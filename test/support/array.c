@@ -100,7 +100,7 @@ test_array test_array_of_numbers(test *t, const uint64_t *numbers, uint64_t coun
 
 void test_array_read(test *t, const test_array *array, void *to)
 {
-    unsigned char guards[FRONT_BYTES + 8 + BACK_BYTES_MAX];
+    unsigned char guards[FRONT_BYTES + 16 + BACK_BYTES_MAX];
     uint64_t front = (uint64_t)((unsigned char *)array->data - array->base);
     uint64_t back = back_bytes(t);
     OK(t, nacre_memory_copy(t->device, array->base, front, guards, &t->error, t->stream));

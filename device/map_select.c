@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls on selected keys of a map, and match: what host code does before their kernels. */
+#include "device/call.h"
+#include "device/map.h"
+
+/* DEVICE_SELECT counts in 32 bits. */
+#define SELECT_MAX ((uint64_t)INT32_MAX)
+
+/* The walk of a selection; CHANGED, and UNSUPPORTED for a range in a capture. */
+static nacre_status walk_of(const nacrei_map_call *self, const nacrei_selection *selection,
+                            nacrei_slot_walk *walk)
+{
+    const nacrei_cuda_map *map = self->map;
+    const uint32_t ranged = selection->first_slot != 0 || selection->slot_count != 0;
+    /* A captured walk ends where the table ends when it is replayed. */
+    const uint64_t all = self->capturing ? UINT64_MAX : nacrei_map_walk_slots(map);
+    if (selection->layout != 0 && selection->layout != map->layout) {
+        return nacrei_fail(self->error, NACRE_ERROR_CHANGED, 0,
+                           "%s: select->layout is %llu, but keys have moved since; allowed: %llu",
+                           self->call, (unsigned long long)selection->layout,
+                           (unsigned long long)map->layout);
+    }
+    if (ranged && self->capturing) {
+        return nacrei_fail(self->error, NACRE_ERROR_UNSUPPORTED, 0,
+                           "%s: select->first_slot is %llu and slot_count %llu; allowed in a "
+                           "capture: 0, because the map may grow before a replay",
+                           self->call, (unsigned long long)selection->first_slot,
+                           (unsigned long long)selection->slot_count);
+    }
+    walk->table = nacrei_map_table_of(self);
+    walk->condition = selection->condition;
+    walk->field = selection->field;
+    walk->everything = selection->condition.mask == 0 && selection->condition.low == 0 && !ranged;
+    walk->first = selection->first_slot < all ? selection->first_slot : all;
+    walk->last = selection->slot_count != 0 && selection->slot_count < all - walk->first
+                     ? walk->first + selection->slot_count
+                     : all;
+    return NACRE_OK;
+}
+
+/* DEVICE_SELECT allocates what CUB asks for, and waits until it can be given back. */
+static nacre_status device_select(nacrei_map_call *self, const nacrei_slot_walk *walk,
+                                  const nacrei_target *target, nacrei_compact_launch *launch)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    uint64_t bytes = 0;
+    void *temporary = NULL;
+    if (self->capturing || walk->last - walk->first > SELECT_MAX) {
+        return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
+                           "%s: options.algorithm is 9 (device select); allowed: outside of a "
+                           "capture, and for up to %llu slots",
+                           call, (unsigned long long)SELECT_MAX);
+    }
+    launch->temporary_bytes = &bytes;
+    NACREI_CUDA(map->kernels->retrieve(walk, map->submap_count, target, launch));
+    NACREI_CUDA(nacrei_cuda_allocate(device, bytes, NACRE_SPACE_DEVICE, &temporary));
+    launch->temporary = temporary;
+    NACREI_CUDA(map->kernels->retrieve(walk, map->submap_count, target, launch));
+    NACREI_CUDA(cudaStreamSynchronize(self->stream));
+cleanup:
+    nacrei_cuda_release(device, temporary, bytes, NACRE_SPACE_DEVICE);
+    return status;
+}
+
+nacre_status nacrei_cuda_map_retrieve(nacre_map *head, const nacrei_selection *selection,
+                                      nacre_error *error)
+{
+    nacrei_map_call self;
+    const char *call = selection->call;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, selection->stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_cuda_map *map = self.map;
+    const uint32_t algorithm = selection->algorithm;
+    const uint32_t class_of =
+        algorithm == NACRE_COMPACT_STABLE ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_READ;
+    nacrei_slot_walk walk;
+    const nacrei_target target = {selection->keys_out, selection->values_out, selection->capacity,
+                                  (unsigned long long *)selection->needed};
+    nacrei_compact_launch launch = {.algorithm = algorithm,
+                                    .multiprocessors = device->gpu.multiprocessors,
+                                    .fixed_grid = self.capturing,
+                                    .scratch = &map->block->stable,
+                                    .stream = selection->stream};
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(walk_of(&self, selection, &walk));
+    NACREI_TRY(nacrei_map_order_begin(&self, class_of));
+    if (algorithm == NACRE_COMPACT_DEVICE_SELECT) {
+        NACREI_TRY(device_select(&self, &walk, &target, &launch));
+    } else {
+        NACREI_CUDA(map->kernels->retrieve(&walk, map->submap_count, &target, &launch));
+    }
+    NACREI_TRY(nacrei_map_order_end(&self, class_of));
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+nacre_status nacrei_cuda_map_erase_if(nacre_map *head, const nacrei_selection *selection,
+                                      nacre_error *error)
+{
+    nacrei_map_call self;
+    const char *call = selection->call;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, selection->stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_slot_walk walk;
+    nacrei_elements elements = {.counts = (uint64_t *)selection->counts};
+    uint32_t numbered = 0;
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(walk_of(&self, selection, &walk));
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
+    if (selection->counts != NULL) {
+        NACREI_CUDA(cudaMemsetAsync(selection->counts, 0, sizeof *selection->counts, self.stream));
+    }
+    NACREI_TRY(nacrei_map_number_batch(&self, &elements, 0));
+    numbered = 1;
+    NACREI_CUDA(self.map->kernels->erase_if(&device->gpu, &walk, &elements, self.stream));
+    numbered = 0;
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
+    status = nacrei_map_maintain_worn(&self);
+cleanup:
+    if (numbered) {
+        nacrei_map_forget_batch(&self);
+    }
+    nacrei_map_call_end(&self);
+    return status;
+}
+
+nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
+                                   const nacrei_matches *matches, nacre_error *error)
+{
+    nacrei_map_call self;
+    const char *call = batch->call;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, batch->stream);
+    nacrei_cuda_device *device = self.device;
+    const nacrei_elements elements = nacrei_map_elements_of(batch);
+    if (status != NACRE_OK) {
+        goto cleanup;
+    }
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
+    if (batch->options.counts != NULL) {
+        NACREI_CUDA(cudaMemsetAsync(batch->options.counts, 0, sizeof(nacre_counts), self.stream));
+    }
+    const nacrei_table table = nacrei_map_table_of(&self);
+    NACREI_CUDA(self.map->kernels->match(&table, &elements, matches, self.stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
+cleanup:
+    nacrei_map_call_end(&self);
+    return status;
+}
