@@ -408,6 +408,9 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     if (map->refused_unserved == 0 && size + map->inserting + count <= map->reserved_keys) {
         return NACRE_OK; /* within what was reserved no call allocates */
     }
+    if (nacrei_map_views_open(map)) {
+        return NACRE_OK; /* a later call does it, and this one may fit */
+    }
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */
     const uint64_t most = size > map->submap_slots ? size : map->submap_slots;
