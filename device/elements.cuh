@@ -106,9 +106,10 @@ __device__ __forceinline__ void nacrei_tell_host(const nacrei_table &table,
                                                  uint64_t refused)
 {
     volatile nacrei_report *report = elements.report;
+    const uint64_t size = nacrei_load_relaxed(&table.control->size);
     report->delta = delta;
-    report->size = nacrei_load_relaxed(&table.control->size);
-    table.hints->size = report->size;
+    report->size = size;
+    table.hints->size = size;
     report->refused = refused;
     __threadfence_system(); /* content before number; pairs with the host's acquire load */
     report->sequence = elements.sequence;

@@ -7,10 +7,9 @@ static cudaError_t prepare(const nacrei_gpu *gpu)
 {
     cudaError_t error = cudaSuccess;
     cudaError_t (*const each[])(void) = {
-        nacrei_clear_prepare,           nacrei_view_prepare,            nacrei_insert_prepare<Width>,
-        nacrei_lookup_prepare<Width>,   nacrei_erase_prepare<Width>,    nacrei_retrieve_prepare<Width>,
-        nacrei_erase_if_prepare<Width>, nacrei_match_prepare<Width>,
-        nacrei_inspect_prepare<Width>};
+        nacrei_clear_prepare,           nacrei_view_prepare,         nacrei_insert_prepare<Width>,
+        nacrei_lookup_prepare<Width>,   nacrei_erase_prepare<Width>, nacrei_retrieve_prepare<Width>,
+        nacrei_erase_if_prepare<Width>, nacrei_match_prepare<Width>, nacrei_inspect_prepare<Width>};
     for (unsigned i = 0; i < sizeof each / sizeof each[0] && error == cudaSuccess; i++) {
         error = each[i]();
     }

@@ -23,6 +23,12 @@
 #define SAMPLE_KEYS  ((uint64_t)1 << 17)
 #define SAMPLE_ERROR 1.025
 
+/*
+ * Fewer different keys than these tell little of how many there are: one, given a billion times,
+ * would count for thousands. The batch then goes in chunks, each with a probe of its own.
+ */
+#define SAMPLE_LEAST (SAMPLE_KEYS / 64)
+
 nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
 {
     const nacre_options *options = &batch->options;
@@ -301,6 +307,9 @@ static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements 
         return NACRE_OK;
     }
     NACREI_TRY(probe(self, *elements, sample_mask, &missing, &different));
+    if (different < SAMPLE_LEAST) {
+        return NACRE_OK;
+    }
     /* A bound of the estimate, not a bound of the keys: what is missing in truth grows later. */
     const uint64_t expected = least(
         elements->count, (uint64_t)((double)different * (double)(sample_mask + 1) * SAMPLE_ERROR));
@@ -398,6 +407,9 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     const uint64_t size = nacrei_map_size_known(map);
     if (map->refused_unserved == 0 && size + map->inserting + count <= map->reserved_keys) {
         return NACRE_OK; /* within what was reserved no call allocates */
+    }
+    if (nacrei_map_views_open(map)) {
+        return NACRE_OK; /* a later call does it, and this one may fit */
     }
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */

@@ -232,6 +232,7 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
         goto cleanup;
     }
     NACREI_CUDA(result);
+    nacrei_map_count_memory(map); /* an open view may refuse the rest */
     map->reserved_keys = keys;
     status = grow_to(&self, submaps, &refused);
     if (status != NACRE_OK) {

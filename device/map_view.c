@@ -188,7 +188,8 @@ static nacre_status check_open(const nacrei_map_call *self, nacrei_view *view)
     nacrei_cuda_map *map = self->map;
     const uint32_t changes = view->access != NACRE_ACCESS_READ;
     if (view->open != 1 || view->table.control != map->table.control ||
-        (changes && !map->views[view->number].open)) {
+        (changes && !map->views[view->number].open) ||
+        (!view->captured && map->views_open[class_of_access[view->access]] == 0)) {
         return nacrei_fail(self->error, NACRE_ERROR_ARGUMENT, 0,
                            "%s: view is not open; allowed: one that nacre_map_view_begin has "
                            "begun on this map",

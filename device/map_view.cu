@@ -16,8 +16,13 @@ __global__ void __launch_bounds__(NACREI_VIEW_COUNTERS)
 {
     __shared__ uint64_t shared_room;
     if (threadIdx.x == 0) {
-        const uint64_t capacity = nacrei_load_relaxed(&control->capacity_keys);
+        /*
+         * First what is taken: another view that ends meanwhile has given its room back before it
+         * says that keys of it are taken, and none counts twice.
+         */
         const uint64_t taken = nacrei_load_relaxed(&control->taken);
+        __threadfence();
+        const uint64_t capacity = nacrei_load_relaxed(&control->capacity_keys);
         const uint64_t left = taken < capacity ? capacity - taken : 0;
         shared_room = new_keys < left ? new_keys : left;
         /* Relaxed: views that begin beside each other have room for certain; see map_view.c. */
@@ -52,11 +57,11 @@ __global__ void __launch_bounds__(NACREI_VIEW_COUNTERS)
     }
     const int64_t delta = sign * (int64_t)changed;
     /* Relaxed sums: batches of other streams may add to them meanwhile. */
-    unsigned long long *size = (unsigned long long *)&table.control->size;
-    atomicAdd(size, (unsigned long long)delta);
-    atomicAdd((unsigned long long *)&table.control->taken, (unsigned long long)delta);
     atomicAdd((unsigned long long *)&table.control->capacity_keys,
               (unsigned long long)counts->room);
+    __threadfence(); /* before `taken`; pairs with the fence of a view that begins */
+    atomicAdd((unsigned long long *)&table.control->size, (unsigned long long)delta);
+    atomicAdd((unsigned long long *)&table.control->taken, (unsigned long long)delta);
     counts->room = 0;
     counts->full = 0;
     if (refused != 0) {

@@ -70,7 +70,11 @@ struct nacrei_map_source {
         return Width::value_of(vector.slot[j]);
     }
 
-    /* Of the tile of side slots: slot i is the first element of thread i's first vector. */
+    /*
+     * Of the tile of side slots: slot i is the first element of thread i's first vector. It is read
+     * once, because an insertion may fill it at any time. A side key is its pattern, which looks
+     * empty: where the slot is empty another key stands here.
+     */
     __device__ __forceinline__ bool is_side(unsigned v) const
     {
         return v == 0 && threadIdx.x < Width::empty_patterns;
@@ -82,7 +86,9 @@ struct nacrei_map_source {
         if (is_side(v)) {
             const first_type pattern = (first_type)threadIdx.x;
             const slot_type side = Width::load(nacrei_side_address<Width>(walk.table, pattern));
-            result.slot[0] = Width::make(pattern, Width::value_of(side));
+            const first_type key =
+                Width::is_empty(side) ? (first_type)Width::empty_patterns : pattern;
+            result.slot[0] = Width::make(key, Width::value_of(side));
         }
         return result;
     }
@@ -130,12 +136,7 @@ struct nacrei_map_source {
     {
         uint32_t bits = 0;
         if (submap == nullptr) {
-            if (is_side(v)) {
-                const slot_type side =
-                    Width::load(nacrei_side_address<Width>(walk.table, (first_type)threadIdx.x));
-                bits = !Width::is_empty(side) && selected(v, vector, 0);
-            }
-            return bits;
+            return is_side(v) && Width::is_empty(vector.slot[0]) && selected(v, vector, 0);
         }
 #pragma unroll
         for (unsigned j = 0; j < elements; j++) {

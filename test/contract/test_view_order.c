@@ -132,6 +132,76 @@ NACRE_CONTRACT_TEST_ONCE(view_order, views_on_two_streams_lose_a_key)
     oracle_free(&o);
 }
 
+NACRE_CONTRACT_TEST_ONCE(view_order, view_that_begins_beside_an_end_misses_room)
+{
+    /* Goal: a view that begins while another one ends has all of the room that it was promised.
+       Method: 500 rounds of two views on two streams that together fill a FIXED map, cleared after
+       each: every key has found room. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    enum { N = 500, ROUNDS = 500 };
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_FIXED;
+    config.capacity_keys = 2 * N;
+    nacre_map *map = test_map_create(t, &config);
+    nacre_stream other;
+    OK(t, nacre_stream_create(t->device, &other, &t->error));
+    uint64_t *keys = test_keys(t, 0, 2 * N);
+    test_batch halves[2] = {test_batch_of(NACREI_INSERT, keys, keys, N),
+                            test_batch_of(NACREI_INSERT, keys + N, keys + N, N)};
+    view_arrays on[2] = {view_arrays_of(t, &halves[0]), view_arrays_of(t, &halves[1])};
+    test_wait(t);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        nacrei_view first, second;
+        OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, N, &first, t->stream));
+        CUDA(t, views_run(&first, 8, 8, &on[0].batch, t->stream));
+        OK(t, view_end(t, map, &first, t->stream));
+        OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, N, &second, other));
+        CUDA(t, views_run(&second, 8, 8, &on[1].batch, other));
+        OK(t, view_end(t, map, &second, other));
+        OK(t, nacre_stream_wait(t->device, other, &t->error));
+        const uint64_t size = test_size(t, map);
+        CHECK(t, size == 2 * N, "round %llu: %llu keys", LL(round), LL(size));
+        OK(t, nacre_map_clear(map, &t->error, t->stream));
+    }
+    view_arrays_free(t, &on[0]);
+    view_arrays_free(t, &on[1]);
+    free(keys);
+    nacre_map_destroy(map);
+    OK(t, nacre_stream_destroy(t->device, other, &t->error));
+}
+
+NACRE_CONTRACT_TEST_ONCE(view_order, open_view_stops_a_deferred_map)
+{
+    /* Goal: a DEFERRED map puts off the growth that it expects while a view is open, and takes what
+       fits; a view that has ended is not ended again by a copy of it. Method: 2000 keys, which let
+       it expect more than a submap holds; 100 more beside a view that reads. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    enum { N = 2000, MORE = 100 };
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_DEFERRED;
+    nacre_map *map = test_map_create(t, &config);
+    uint64_t *keys = test_keys(t, 0, N + MORE);
+    test_array keys_on = test_array_of_numbers(t, keys, N + MORE, 8);
+    const uint64_t *more = (const uint64_t *)keys_on.data + N;
+    nacrei_view view;
+    OK(t, nacre_map_insert(map, keys_on.data, keys_on.data, N, NULL, t->stream));
+    test_wait(t);
+    OK(t, view_begin(t, map, NACRE_ACCESS_READ, 0, &view, t->stream));
+    OK(t, nacre_map_insert(map, more, more, MORE, NULL, t->stream));
+    CHECK(t, test_size(t, map) == N + MORE, "keys are missing");
+    nacrei_view copy = view;
+    OK(t, view_end(t, map, &view, t->stream));
+    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &copy, t->stream));
+    OK(t, nacre_map_clear(map, &t->error, t->stream)); /* no view is open */
+    test_array_free(t, &keys_on);
+    free(keys);
+    nacre_map_destroy(map);
+}
+
 NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
 {
     /* Goal: a captured view inserts at each replay as far as there is room then, exactly, and stays
