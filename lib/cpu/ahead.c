@@ -106,6 +106,7 @@ void nacrei_cpu_grow_ahead(nacrei_cpu_job *job)
         return;
     }
     uint64_t more = new_keys(job);
+    more = more < job->count ? more : job->count;
     if (more > room) {
         uint64_t submaps = nacrei_table_submaps(map->size + more, nacrei_cpu_submap_slots(config),
                                                 config->load_max);
