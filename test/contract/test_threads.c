@@ -319,6 +319,8 @@ NACRE_CONTRACT_TEST_ONCE(threads, match_sees_half_of_a_clear)
               (unsigned long long)b.found, KEYS);
     }
     nacre_map_destroy(map);
+    oracle_free(&w[0].o);
+    oracle_free(&w[1].o);
     free(b.keys);
     free(values);
     free(w);
