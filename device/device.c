@@ -9,6 +9,7 @@
 
 #include "device/call.h"
 #include "device/map.h"
+#include "lib/device.h"
 #include "lib/widths.h"
 
 nacre_status nacrei_cuda_fail(nacrei_cuda_device *device, nacre_error *error, const char *call,
@@ -237,7 +238,7 @@ cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uin
     cudaError_t result = cudaSuccess;
     *pointer = NULL;
     if (allocator->allocate != NULL) {
-        *pointer = allocator->allocate(allocator->user, bytes, 256, space, NULL);
+        *pointer = nacrei_device_allocate(&device->head, bytes, 256, space);
     } else if (space == NACRE_SPACE_DEVICE) {
         result = cudaMalloc(pointer, (size_t)bytes);
     } else if (space == NACRE_SPACE_PINNED) {

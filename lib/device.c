@@ -85,6 +85,23 @@ void nacrei_device_release(nacre_device *device)
     }
 }
 
+void *nacrei_device_allocate(const nacre_device *device, uint64_t bytes, uint64_t alignment,
+                             uint32_t space)
+{
+    const nacre_allocator *allocator = &device->allocator;
+    void *pointer = allocator->allocate(allocator->user, bytes, alignment, space, NULL);
+    if ((uintptr_t)pointer % alignment == 0) {
+        return pointer;
+    }
+    /* Keys would be put where no lookup finds them. */
+    nacrei_log(device, NACRE_LOG_ERROR,
+               "allocator.allocate returned 0x%" PRIxPTR " for an alignment of %" PRIu64
+               "; allowed: a multiple of it; taken for a refusal",
+               (uintptr_t)pointer, alignment);
+    allocator->release(allocator->user, pointer, bytes, space, NULL);
+    return NULL;
+}
+
 void nacre_device_close(nacre_device *device)
 {
     if (device != NULL) {

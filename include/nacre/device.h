@@ -27,10 +27,11 @@ typedef struct nacre_device nacre_device;
 
 /*
  * A program's own allocator. Called only on a thread that is inside a nacre call, never from two
- * threads for one object at once. `allocate` returns NULL to refuse: the library then reports it
- * and loses nothing. `release` is told the size of the allocation and the stream in whose order the
- * memory is free (always NULL in this version: the memory is idle). Neither these functions nor the
- * log may call nacre.
+ * threads for one object at once. `allocate` returns a multiple of `alignment` (a power of two, up
+ * to 4096), or NULL to refuse: the library then reports it and loses nothing. A pointer that is not
+ * aligned is released again, logged as an error, and taken for a refusal. `release` is told the
+ * size of the allocation and the stream in whose order the memory is free (always NULL in this
+ * version: the memory is idle). Neither these functions nor the log may call nacre.
  */
 typedef struct nacre_allocator {
     void *user;

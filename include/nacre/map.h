@@ -129,8 +129,9 @@ typedef struct nacre_map_info {
  * A range of slots makes a cursor: for first_slot = 0, slot_count, 2 * slot_count, ... up to
  * walk_slots of nacre_map_info, the calls together select each key that is in the map throughout
  * exactly once. That holds while `layout` stays what it was: give the one that nacre_map_info told
- * at the beginning, and a call after keys may have moved (the map grew, or was maintained) returns
- * CHANGED. Keys inserted meanwhile may be missed, and one erased and inserted again may come twice.
+ * at the beginning, and a call after keys may have moved returns CHANGED: the map grew, or was
+ * maintained, as erasures do as they go. So do not erase by ranges: erase_if takes all at once.
+ * Keys inserted meanwhile may be missed, and one erased and inserted again may come twice.
  */
 typedef struct nacre_select {
     uint32_t struct_size;
@@ -321,10 +322,10 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * value_bytes each (NULL for a set); all arrays are the caller's, read or written in stream order.
  * count 0 is legal, with NULL arrays too. `options` may be NULL.
  *
- * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size; with `checks` also
- * memory that the device cannot reach. DEVICE_LOST. Insertions of a WAIT map also: OUT_OF_MEMORY
- * (see GROWTH above), WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not
- * fit).
+ * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, a count (or capacity
+ * of an output) beyond 2^60; with `checks` also memory that the device cannot reach. DEVICE_LOST.
+ * Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above), WOULD_WAIT (capturing, or
+ * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
  * grow; may be captured. **Allocates** nothing, but for growth. **Since** 0.1
@@ -381,8 +382,9 @@ NACRE_API nacre_status nacre_map_assign(nacre_map *map, const void *keys, const 
                                         nacre_stream stream);
 
 /*
- * Writes the value of each key that is there to values_out [count]; elsewhere `missing_value`,
- * where one is given. Outcomes FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class:
+ * Writes the value of each key that is there to values_out [count], and for each that is not
+ * `missing_value`, where one is given; elements that the mask leaves out are not written. Outcomes
+ * FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class:
  * read.
  */
 NACRE_API nacre_status nacre_map_find(const nacre_map *map, const void *keys, uint64_t count,
@@ -407,9 +409,10 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
 /*
  * Writes a pair for each key that is there, densely: its index in `keys` to indices_out, its value
  * to values_out. That is the gather map of a join. index_bytes is 4 or 8; either output may be
- * NULL, and values_out is NULL for a set. `capacity` pairs fit: more are never written. *needed,
- * in memory that the device can write, gets the number of keys found. Pairs come in no particular
- * order; of the options, `algorithm` is 0. Outcomes FOUND, MISSING. Stream class: read.
+ * NULL, and values_out is NULL for a set. `capacity` pairs fit: more are never written, and the
+ * call returns OK. *needed, in memory that the device can write, gets the number of keys found.
+ * Pairs come in no particular order; of the options, `algorithm` is 0. Outcomes FOUND, MISSING.
+ * Stream class: read.
  *
  * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32.
  */
@@ -421,10 +424,10 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
 /*
  * SELECTIONS. Calls on the keys that a nacre_select selects; NULL selects everything.
  *
- * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of
- * a set, a NULL or misaligned pointer. CHANGED: select->layout is not the map's any more.
- * UNSUPPORTED: a range of slots in a capturing stream, which would not know of a later growth.
- * DEVICE_LOST.
+ * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of a
+ * set, a NULL or misaligned pointer, a capacity beyond 2^60. CHANGED: select->layout is not the
+ * map's any more. UNSUPPORTED: a range of slots in a capturing stream, which would not know of a
+ * later growth. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
  * nothing, but for DEVICE_SELECT. **Since** 0.1
@@ -432,12 +435,12 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
 
 /*
  * Writes every key, and its value, densely to keys_out and values_out; either may be NULL.
- * `capacity` elements fit there: more are never written. *needed, in memory that the device can
- * write, gets the number of keys in the map; with both arrays NULL that is all. Of the options,
- * `error` and `algorithm` count: in no particular order, or with STABLE in the order of slots, the
- * same bytes each time while nothing changes. GLOBAL_ATOMIC to DEVICE_SELECT need slots of 8 or 16
- * bytes; DEVICE_SELECT takes less than 2^31 slots, allocates for the call, and waits for the
- * stream.
+ * `capacity` elements fit there: more are never written, and the call returns OK. *needed, in
+ * memory that the device can write, gets the number of keys in the map; with both arrays NULL that
+ * is all. Of the options, `error` and `algorithm` count: in no particular order, or with STABLE in
+ * the order of slots, the same bytes each time while nothing changes. GLOBAL_ATOMIC to
+ * DEVICE_SELECT need slots of 8 or 16 bytes; DEVICE_SELECT takes less than 2^31 slots, allocates
+ * for the call, and waits for the stream.
  *
  * Also UNSUPPORTED: an algorithm on widths that lack it; DEVICE_SELECT in a capture, or beyond its
  * size. OUT_OF_MEMORY: DEVICE_SELECT. Stream class: read; STABLE, which has scratch of the map's,

@@ -70,6 +70,17 @@ static void look_up(const nacrei_cpu_job *job, uint64_t first, uint64_t count, n
     counts->done += run.done;
 }
 
+void nacrei_cpu_look_up(nacrei_cpu_map *map, const nacrei_batch *batch, nacre_counts *counts)
+{
+    const nacrei_cpu_job job = {
+        .map = map,
+        .batch = batch,
+        .kernel = map->kernels->run[batch->operation],
+        .count = batch->count,
+    };
+    look_up(&job, 0, batch->count, counts);
+}
+
 typedef struct look_up_shared {
     const nacrei_cpu_job *job;
     pthread_mutex_t lock; /* guards the counts */

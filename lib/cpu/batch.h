@@ -18,6 +18,9 @@ typedef struct nacrei_cpu_job {
     nacre_counts counts;
 } nacrei_cpu_job;
 
+/* Looks a batch up on the caller's thread, who holds the map's lock; adds to *counts. */
+void nacrei_cpu_look_up(nacrei_cpu_map *map, const nacrei_batch *batch, nacre_counts *counts);
+
 /* A run of this job's kernel, to be completed by the caller. */
 nacrei_cpu_run nacrei_cpu_run_begin(const nacrei_cpu_job *job);
 

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/device.h"
+
 /* What nacre_memory_allocate promises. */
 #define MEMORY_ALIGNMENT 256u
 
@@ -85,8 +87,7 @@ nacre_status nacrei_cpu_memory_allocate(nacre_device *device, uint64_t bytes, ui
 {
     *pointer = NULL;
     if (device->allocator.allocate != NULL) {
-        *pointer = device->allocator.allocate(device->allocator.user, bytes, MEMORY_ALIGNMENT,
-                                              space, NULL);
+        *pointer = nacrei_device_allocate(device, bytes, MEMORY_ALIGNMENT, space);
     } else if (posix_memalign(pointer, MEMORY_ALIGNMENT, (size_t)bytes) != 0) {
         *pointer = NULL;
     }
@@ -174,8 +175,7 @@ void *nacrei_cpu_pages_allocate(const nacre_device *device, uint64_t bytes)
     if (device->allocator.allocate == NULL) {
         return map_pages(bytes);
     }
-    void *pointer = device->allocator.allocate(device->allocator.user, bytes, NACREI_CPU_PAGE_BYTES,
-                                               NACRE_SPACE_HOST, NULL);
+    void *pointer = nacrei_device_allocate(device, bytes, NACREI_CPU_PAGE_BYTES, NACRE_SPACE_HOST);
     if (pointer != NULL) {
         memset(pointer, 0, (size_t)bytes);
     }

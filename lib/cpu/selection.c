@@ -227,13 +227,17 @@ static nacrei_batch part_of(const nacrei_batch *batch, uint32_t key_bytes, uint6
 nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
                                   const nacrei_matches *matches, nacre_error *error)
 {
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     const uint32_t key_bytes = base->config.key_bytes, value_bytes = base->config.value_bytes;
-    nacre_counts sum = {0, 0, 0}, counts;
+    nacre_counts counts = {0, 0, 0};
     uint64_t values[MATCH_CHUNK], found = 0, count = batch->count;
     uint8_t outcomes[MATCH_CHUNK], contained[MATCH_CHUNK];
+    (void)error;
     if (batch->options.count_device != NULL && *batch->options.count_device < count) {
         count = *batch->options.count_device;
     }
+    /* One lock for all parts: what excludes lookups is seen as a whole or not at all. */
+    pthread_rwlock_rdlock(&map->lock);
     for (uint64_t first = 0; first < count; first += MATCH_CHUNK) {
         const uint64_t left = count - first;
         nacrei_batch part =
@@ -241,11 +245,7 @@ nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
         part.values_out = values;
         part.contained = contained;
         part.options.outcomes = outcomes;
-        part.options.counts = &counts;
-        nacre_status status = nacrei_cpu_map_batch(base, &part, error);
-        if (status != NACRE_OK) {
-            return status;
-        }
+        nacrei_cpu_look_up(map, &part, &counts);
         for (uint64_t i = 0; i < part.count; i++) {
             if (outcomes[i] != NACRE_OUTCOME_FOUND) {
                 continue;
@@ -263,16 +263,15 @@ nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
         if (batch->options.outcomes != NULL) {
             memcpy(batch->options.outcomes + first, outcomes, (size_t)part.count);
         }
-        sum.done += counts.done;
-        sum.skipped += counts.skipped;
     }
+    pthread_rwlock_unlock(&map->lock);
     if (batch->options.outcomes != NULL && count < batch->count) {
         memset(batch->options.outcomes + count, NACRE_OUTCOME_SKIPPED,
                (size_t)(batch->count - count));
     }
-    sum.skipped += batch->count - count;
+    counts.skipped += batch->count - count;
     if (batch->options.counts != NULL) {
-        *batch->options.counts = sum;
+        *batch->options.counts = counts;
     }
     *matches->needed = found;
     return NACRE_OK;

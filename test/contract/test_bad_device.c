@@ -119,3 +119,56 @@ NACRE_CONTRACT_TEST_ONCE(bad_device, memory_and_streams)
     OK(t, nacre_memory_fill(d, NULL, 0, 0, e, t->stream));
     test_array_free(t, &array);
 }
+
+typedef struct astray {
+    uint64_t live;
+    uint64_t logged;
+} astray;
+
+/* As malloc does, it ignores the alignment. */
+static void *allocate_astray(void *user, uint64_t bytes, uint64_t alignment, uint32_t space,
+                             nacre_stream stream)
+{
+    (void)alignment, (void)space, (void)stream;
+    char *memory = aligned_alloc(4096, 4096 + (size_t)(bytes + 4095) / 4096 * 4096);
+    ((astray *)user)->live += memory != NULL;
+    return memory == NULL ? NULL : memory + 16;
+}
+
+static void release_astray(void *user, void *pointer, uint64_t bytes, uint32_t space,
+                           nacre_stream stream)
+{
+    (void)bytes, (void)space, (void)stream;
+    ((astray *)user)->live--;
+    free((char *)pointer - 16);
+}
+
+static void log_astray(void *user, uint32_t level, const char *text)
+{
+    ((astray *)user)->logged += level == NACRE_LOG_ERROR && strstr(text, "alignment") != NULL;
+}
+
+NACRE_CONTRACT_TEST_ONCE(bad_device, keys_are_lost_in_misaligned_memory)
+{
+    /* Goal: memory that is not aligned is refused, told, and given back. Method: an allocator that
+       ignores the alignment. */
+    astray a = {0, 0};
+    nacre_device *device;
+    nacre_map *map = NULL;
+    void *memory = NULL;
+    nacre_device_config config;
+    nacre_device_config_init(&config, sizeof config);
+    config.backend = t->backend;
+    config.allocator.user = config.log_user = &a;
+    config.allocator.allocate = allocate_astray;
+    config.allocator.release = release_astray;
+    config.log = log_astray;
+    OK(t, nacre_device_open(&config, &device));
+    STATUS(t, NACRE_ERROR_OUT_OF_MEMORY, nacre_map_create(device, NULL, &map));
+    STATUS(t, NACRE_ERROR_OUT_OF_MEMORY,
+           nacre_memory_allocate(device, 100, NACRE_SPACE_HOST, &memory, &t->error));
+    CHECK(t, map == NULL && memory == NULL && a.live == 0 && a.logged >= 2,
+          "%llu allocations live, %llu times logged", (unsigned long long)a.live,
+          (unsigned long long)a.logged);
+    nacre_device_close(device);
+}

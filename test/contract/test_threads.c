@@ -15,6 +15,7 @@ typedef struct worker {
     uint64_t number;
     uint64_t *published; /* keys that are there for good, in `reads` */
     uint64_t *stop;
+    void *shared; /* with the other threads, as the body likes */
     void (*body)(struct worker *w);
     bool passed;
     pthread_t thread;
@@ -267,5 +268,60 @@ NACRE_CONTRACT_TEST(threads, reader_misses_a_key_while_others_insert)
         oracle_free(&w[i].o);
     }
     nacre_map_destroy(map);
+    free(w);
+}
+
+/* What one match of all keys found, beside another thread's clear. */
+typedef struct beside_clear {
+    uint64_t *keys;
+    uint64_t count;
+    uint64_t found;
+} beside_clear;
+
+static void match_or_clear(worker *w)
+{
+    test *t = &w->context;
+    beside_clear *b = w->shared;
+    if (w->number != 0) {
+        OK(t, nacre_map_clear(w->map, &t->error, t->stream));
+        return;
+    }
+    test_array keys = test_array_of_numbers(t, b->keys, b->count, t->key_bytes);
+    test_array needed = test_array_new(t, 8, 8);
+    OK(t, nacre_map_match(w->map, keys.data, b->count, NULL, 8, NULL, 0, needed.data, NULL,
+                          t->stream));
+    test_array_read(t, &needed, &b->found);
+    test_array_free(t, &keys);
+    test_array_free(t, &needed);
+}
+
+NACRE_CONTRACT_TEST_ONCE(threads, match_sees_half_of_a_clear)
+{
+    /* Goal: what is exclusive runs beside no match. Method: one thread matches every key of the map
+       while another clears it; all are found or none. */
+    enum { KEYS = 300000, ROUNDS = 10 };
+    nacre_map *map = test_map_new(t, KEYS);
+    beside_clear b = {.keys = test_keys(t, 0, KEYS), .count = KEYS};
+    uint64_t *values = test_values(t, b.keys, KEYS);
+    worker *w = workers_new(t, 2);
+    for (int round = 0; round < ROUNDS; round++) {
+        test_batch filling = test_batch_of(NACREI_INSERT, b.keys, values, KEYS);
+        test_batch_call(t, map, &filling);
+        test_batch_free(&filling);
+        for (int i = 0; i < 2; i++) {
+            w[i].map = map;
+            w[i].body = match_or_clear;
+            w[i].shared = &b;
+            w[i].passed = false;
+        }
+        workers_run(t, w, 2);
+        CHECK(t, b.found == 0 || b.found == KEYS, "%llu of %d keys were found",
+              (unsigned long long)b.found, KEYS);
+    }
+    nacre_map_destroy(map);
+    oracle_free(&w[0].o);
+    oracle_free(&w[1].o);
+    free(b.keys);
+    free(values);
     free(w);
 }
