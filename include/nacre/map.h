@@ -297,7 +297,7 @@ NACRE_API nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t
  *
  * ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT (capturing), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the
+ * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
  * call. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
@@ -311,7 +311,7 @@ NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
  * INTERNAL: one is broken; the message says which and where. ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT
  * (capturing), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** a little, for the
+ * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
  * call. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
