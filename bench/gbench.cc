@@ -114,7 +114,13 @@ void gbench_add(const char *name, uint64_t rounds, gbench_function function, con
 
 int gbench_run(void)
 {
-    const std::regex wanted(filter, std::regex::extended);
+    std::regex wanted;
+    try {
+        wanted.assign(filter, std::regex::extended);
+    } catch (const std::regex_error &error) {
+        std::fprintf(stderr, "%s is not a regular expression: %s\n", filter.c_str(), error.what());
+        return 1;
+    }
     for (const entry &entry : entries) {
         if (!std::regex_search(entry.name, wanted)) {
             continue;

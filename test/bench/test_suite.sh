@@ -31,6 +31,11 @@ grep -q 'wrong_answer .*FAILED: WRONG' "$folder/all.txt" || fail "another case f
 status=0
 "$bench" --profile=smoke --benchmark_filter=no_such_case > /dev/null 2>&1 || status=$?
 [ $status -eq 1 ] || fail "a filter that matches nothing gave exit status $status"
+status=0
+"$bench" --profile=smoke '--benchmark_filter=[' > /dev/null 2> "$folder/bad.txt" || status=$?
+[ $status -eq 1 ] || fail "a filter that is no regular expression gave exit status $status"
+grep -q '^\[ is not a regular expression: ' "$folder/bad.txt" ||
+    fail "its message: $(cat "$folder/bad.txt")"
 
 if [ "$python" = none ]; then
     echo "SKIPPED: the report: there is no Python 3"
