@@ -39,7 +39,7 @@ static cudaError_t start(const nacrei_arrays *arrays, const nacrei_target *targe
     }
     /* One more: the first vector may begin before the array. */
     const uint64_t of_tile =
-        (uint64_t)NACREI_TILE_VECTORS * Source::elements * NACREI_COMPACT_THREADS;
+        (uint64_t)nacrei_tile_vectors<Source> * Source::elements * NACREI_COMPACT_THREADS;
     const uint64_t tiles = arrays->count == 0 ? 0 : arrays->count / of_tile + 2;
     return nacrei_compact_start<Source, Six>(*arrays, *target, tiles, launch);
 }

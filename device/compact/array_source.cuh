@@ -182,46 +182,73 @@ struct nacrei_array_source {
         }
     }
 
-    /* The mask's bits of a vector inside of the arrays. */
-    __device__ __forceinline__ uint32_t mask_whole(unsigned v) const
+    /*
+     * The mask's bits of all vectors of a tile inside of the arrays. Loads first, in each case:
+     * they are under way together.
+     */
+    template <unsigned V>
+    __device__ __forceinline__ void mask_whole(uint32_t (&bits)[V]) const
     {
         constexpr uint32_t every = (1u << elements) - 1;
-        const uint64_t place = from.mask_offset + index_of(v);
+        const uint64_t place = from.mask_offset + index_of(0);
         const uint8_t *mask = (const uint8_t *)from.mask;
         if (from.mask_kind == NACRE_MASK_NONE) {
-            return every;
-        }
-        if (from.mask_kind == NACRE_MASK_BITS) {
-            uint32_t bytes = __ldcs(mask + place / 8);
-            if ((place + elements - 1) / 8 != place / 8) {
-                bytes |= (uint32_t)__ldcs(mask + place / 8 + 1) << 8;
-            }
-            if (elements == 16 && (place + elements - 1) / 8 > place / 8 + 1) {
-                bytes |= (uint32_t)__ldcs(mask + place / 8 + 2) << 16;
-            }
-            return bytes >> (place % 8) & every;
-        }
-        uint32_t bits = 0;
-        if ((uintptr_t)(mask + place) % elements == 0) {
-            const typename nacrei_number<elements>::type bytes =
-                __ldcs((const typename nacrei_number<elements>::type *)(mask + place));
 #pragma unroll
-            for (unsigned j = 0; j < elements; j++) {
-                unsigned long long word;
-                if constexpr (elements == 16) {
-                    word = j < 8 ? bytes.x : bytes.y;
-                } else {
-                    word = bytes;
+            for (unsigned v = 0; v < V; v++) {
+                bits[v] = every;
+            }
+        } else if (from.mask_kind == NACRE_MASK_BITS) {
+            constexpr unsigned most = elements == 1 ? 1 : (elements + 6) / 8 + 1;
+            uint8_t bytes[V][most];
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                const uint64_t at = place + v * 32 * elements;
+#pragma unroll
+                for (unsigned b = 0; b < most; b++) {
+                    bytes[v][b] =
+                        at / 8 + b <= (at + elements - 1) / 8 ? __ldcs(mask + at / 8 + b) : 0;
                 }
-                bits |= (uint32_t)((word >> (8 * (j % 8)) & from.mask_bits) != 0) << j;
             }
-            return bits;
-        }
 #pragma unroll
-        for (unsigned j = 0; j < elements; j++) {
-            bits |= (uint32_t)((__ldcs(mask + place + j) & from.mask_bits) != 0) << j;
+            for (unsigned v = 0; v < V; v++) {
+                uint32_t word = 0;
+#pragma unroll
+                for (unsigned b = 0; b < most; b++) {
+                    word |= (uint32_t)bytes[v][b] << 8 * b;
+                }
+                bits[v] = word >> ((place + v * 32 * elements) % 8) & every;
+            }
+        } else if ((uintptr_t)(mask + place) % elements == 0) {
+            typedef typename nacrei_number<elements>::type flags_type;
+            flags_type flags[V];
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                flags[v] = __ldcs((const flags_type *)(mask + place + v * 32 * elements));
+            }
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                bits[v] = 0;
+#pragma unroll
+                for (unsigned j = 0; j < elements; j++) {
+                    bits[v] |= (uint32_t)((flag_of(flags[v], j) & from.mask_bits) != 0) << j;
+                }
+            }
+        } else {
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                bits[v] = mask_pieces(v);
+            }
         }
-        return bits;
+    }
+
+    template <typename Flags>
+    static __device__ __forceinline__ uint32_t flag_of(const Flags &flags, unsigned j)
+    {
+        if constexpr (sizeof(Flags) == 16) {
+            return (uint32_t)((j < 8 ? flags.x : flags.y) >> (8 * (j % 8)));
+        } else {
+            return (uint32_t)(flags >> (8 * j));
+        }
     }
 
     /* A bit for each element of a vector that is in the arrays and in the mask. */
@@ -237,47 +264,62 @@ struct nacrei_array_source {
         return bits;
     }
 
-    /* Those of `bits` whose items meet the condition. */
-    __device__ __forceinline__ uint32_t meet(uint32_t bits, const vector &vector) const
-    {
-#pragma unroll
-        for (unsigned j = 0; j < elements; j++) {
-            if (!nacrei_condition_holds(&from.condition, nacrei_item_number(first_of(vector, j)))) {
-                bits &= ~(1u << j);
-            }
-        }
-        return bits;
-    }
-
-    __device__ __forceinline__ uint32_t keeps(unsigned v, const vector &vector) const
-    {
-        return meet(inside ? mask_whole(v) : mask_pieces(v), vector);
-    }
-
+    /* A bit for each element of a tile that is in the arrays and in the mask. */
     template <unsigned V>
-    __device__ __forceinline__ uint64_t load(vector (&content)[V]) const
+    __device__ __forceinline__ uint64_t masks() const
     {
         uint32_t bits[V];
         uint64_t keep = 0;
         if (inside) {
-#pragma unroll
-            for (unsigned v = 0; v < V; v++) {
-                content[v] = load_whole(v);
-            }
-#pragma unroll
-            for (unsigned v = 0; v < V; v++) {
-                bits[v] = mask_whole(v);
-            }
+            mask_whole<V>(bits);
         } else {
 #pragma unroll
             for (unsigned v = 0; v < V; v++) {
-                content[v] = load_pieces(v);
                 bits[v] = mask_pieces(v);
             }
         }
 #pragma unroll
         for (unsigned v = 0; v < V; v++) {
-            keep |= (uint64_t)meet(bits[v], content[v]) << (v * elements);
+            keep |= (uint64_t)bits[v] << (v * elements);
+        }
+        return keep;
+    }
+
+    /* A bit for each element of a vector that meets the condition. */
+    __device__ __forceinline__ uint32_t meets(unsigned, const vector &vector) const
+    {
+        uint32_t bits = (1u << elements) - 1;
+        if (from.condition.mask != 0 || from.condition.low != 0) {
+#pragma unroll
+            for (unsigned j = 0; j < elements; j++) {
+                if (!nacrei_condition_holds(&from.condition,
+                                            nacrei_item_number(first_of(vector, j)))) {
+                    bits &= ~(1u << j);
+                }
+            }
+        }
+        return bits;
+    }
+
+    template <unsigned V>
+    __device__ __forceinline__ uint64_t load(vector (&content)[V]) const
+    {
+        if (inside) {
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                content[v] = load_whole(v);
+            }
+        } else {
+#pragma unroll
+            for (unsigned v = 0; v < V; v++) {
+                content[v] = load_pieces(v);
+            }
+        }
+        uint64_t keep = masks<V>();
+#pragma unroll
+        for (unsigned v = 0; v < V; v++) {
+            const uint64_t bits = (uint64_t)meets(v, content[v]) << (v * elements);
+            keep &= bits | ~((uint64_t)((1u << elements) - 1) << (v * elements));
         }
         return keep;
     }

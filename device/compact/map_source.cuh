@@ -52,11 +52,11 @@ struct nacrei_map_source {
         const nacrei_walk_tiles tiles =
             nacrei_walk_tiles_of(&of, count, Width::slot_bytes, vectors);
         tile += tiles.first;
-        const uint64_t number = tile / tiles.of_submap;
+        const uint64_t number = tile >> tiles.submap_shift;
         slot_bytes_of_submap = (of.table.bucket_mask + 1) * NACREI_BUCKET_BYTES;
         submap = number < count ? nacrei_submap_address(of.table, number) : nullptr;
-        slot = number * (slot_bytes_of_submap / Width::slot_bytes);
-        first = tile % tiles.of_submap * tiles.bytes +
+        slot = number << tiles.slots_shift;
+        first = ((tile & (((uint64_t)1 << tiles.submap_shift) - 1)) << tiles.bytes_shift) +
                 (threadIdx.x / 32 * vectors * 32 + threadIdx.x % 32) * 16;
     }
 
@@ -132,7 +132,15 @@ struct nacrei_map_source {
                nacrei_condition_holds(&walk.condition, field);
     }
 
-    __device__ __forceinline__ uint32_t keeps(unsigned v, const vector &vector) const
+    /* No mask. */
+    template <unsigned V>
+    __device__ __forceinline__ uint64_t masks() const
+    {
+        return ~(uint64_t)0 >> (64 - V * elements);
+    }
+
+    /* A bit for each element of a vector that is taken and selected. */
+    __device__ __forceinline__ uint32_t meets(unsigned v, const vector &vector) const
     {
         uint32_t bits = 0;
         if (submap == nullptr) {
@@ -155,7 +163,7 @@ struct nacrei_map_source {
         }
 #pragma unroll
         for (unsigned v = 0; v < V; v++) {
-            keep |= (uint64_t)keeps(v, content[v]) << (v * elements);
+            keep |= (uint64_t)meets(v, content[v]) << (v * elements);
         }
         return keep;
     }

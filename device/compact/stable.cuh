@@ -183,11 +183,12 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
         for (unsigned v = 0; v < V; v++) {
             source.park(v, &parked[v][threadIdx.x]);
         }
+        uint64_t keep = source.template masks<V>();
         nacrei_copy_async_wait(); /* each thread reads what it has copied itself */
-        uint64_t keep = 0;
 #pragma unroll
         for (unsigned v = 0; v < V; v++) {
-            keep |= (uint64_t)source.keeps(v, parked[v][threadIdx.x]) << (v * S);
+            const uint64_t bits = (uint64_t)source.meets(v, parked[v][threadIdx.x]) << (v * S);
+            keep &= bits | ~((uint64_t)((1u << S) - 1) << (v * S));
         }
         nacrei_by_warp<V, S> reserve;
         const uint32_t kept = reserve.take(shared, keep);

@@ -16,6 +16,12 @@
 
 /* Vectors of 16 bytes that a thread takes: so many loads are in flight. */
 #define NACREI_TILE_VECTORS 4
+/* Of sixteen elements each: more would need more registers. */
+#define NACREI_TILE_VECTORS_OF_BYTES 2
+
+template <typename Source>
+static constexpr unsigned nacrei_tile_vectors =
+    Source::elements <= 8 ? NACREI_TILE_VECTORS : NACREI_TILE_VECTORS_OF_BYTES;
 
 template <typename Type>
 __device__ __forceinline__ void nacrei_stream_out(Type *to, Type value)
@@ -81,13 +87,13 @@ __device__ __forceinline__ uint32_t nacrei_room_for(const nacrei_target &target,
 
 /* Blocks on an SM, by registers: for few elements in a vector six, which measured best. */
 template <typename Source>
-static constexpr int nacrei_tile_blocks = Source::elements <= 2 ? 6 : 1;
+static constexpr int nacrei_tile_blocks = Source::elements <= 2 ? 6 : 4;
 
 template <typename Source, template <unsigned, unsigned> class Reserve>
 __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, nacrei_tile_blocks<Source>)
     nacrei_tile_kernel(const typename Source::parameters from, const nacrei_target target)
 {
-    constexpr unsigned V = NACREI_TILE_VECTORS, S = Source::elements;
+    constexpr unsigned V = nacrei_tile_vectors<Source>, S = Source::elements;
     typedef Reserve<V, S> reserve_type;
     typedef typename Source::first_type first_type;
     typedef typename Source::second_type second_type;
@@ -149,7 +155,7 @@ template <typename Source>
 __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
     nacrei_global_atomic_kernel(const typename Source::parameters from, const nacrei_target target)
 {
-    constexpr unsigned V = NACREI_TILE_VECTORS, S = Source::elements;
+    constexpr unsigned V = nacrei_tile_vectors<Source>, S = Source::elements;
     const uint64_t tiles = Source::tiles(from, V);
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         Source source(from, tile, V);
