@@ -117,7 +117,7 @@ __device__ __forceinline__ void place_further(const nacrei_table &table, const w
     do {
         /* Relaxed, in shared memory; read after the barrier. */
         atomicOr(&shop.signatures[nacrei_signature_word(probe.bucket)],
-                 nacrei_signature_bit(hash) << nacrei_signature_shift(probe.bucket));
+                 nacrei_signature_bit(hash, probe.bucket) << nacrei_signature_shift(probe.bucket));
         nacrei_probe_next(&probe, table.bucket_mask);
         place = give(shop, probe.bucket);
     } while (place >= Width::slots);

@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(inspect_threads)
         while (goes_on) {
             buckets++;
             goes_on = (nacrei_signature_load<false>(table, cursor.submap, cursor.probe.bucket) &
-                       nacrei_signature_bit(hash)) != 0 &&
+                       nacrei_signature_bit(hash, cursor.probe.bucket)) != 0 &&
                       nacrei_cursor_next(table, hash, &cursor);
         }
         atomicAdd(&miss_buckets, (counter)buckets);

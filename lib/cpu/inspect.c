@@ -28,7 +28,7 @@ static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t 
                 nacrei_submap_bucket(submaps[i], probe.bucket), stored, key_bytes, value_bytes);
             (*buckets)++;
             if (slot != NULL || (nacrei_submap_signature(submaps[i], probe.bucket) &
-                                 nacrei_signature_bit(hash)) == 0) {
+                                 nacrei_signature_bit(hash, probe.bucket)) == 0) {
                 return slot;
             }
             nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);

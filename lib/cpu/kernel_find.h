@@ -87,7 +87,7 @@ NACREI_KERNEL uint32_t nacrei_find_look(nacrei_find_group *at, uint32_t i, uint6
 {
     uint64_t stored = at->group.stored[i];
     unsigned char *line = nacrei_pair_line((unsigned char *)(uintptr_t)at->group.home[i]);
-    nacrei_pair pair = nacrei_pair_read(line, stored, nacrei_signature_bit(at->group.hash[i]),
+    nacrei_pair pair = nacrei_pair_read(line, stored, nacrei_signature_pair(at->group.hash[i]),
                                         key_bytes, value_bytes);
     if (value_bytes != 0) {
         at->value[i] = nacrei_pair_value(line, pair.match, missing_value, key_bytes, value_bytes);
@@ -253,7 +253,7 @@ NACREI_KERNEL uint64_t nacrei_find_go_on(nacrei_finder finder, nacrei_find_queue
     for (uint32_t i = 0; i < queue->count; i++) {
         nacrei_find_waiting key = queue->keys[i];
         unsigned char *line = nacrei_submap_bucket(key.submap, 2 * key.pair);
-        nacrei_pair pair = nacrei_pair_read(line, key.stored, nacrei_signature_bit(key.hash),
+        nacrei_pair pair = nacrei_pair_read(line, key.stored, nacrei_signature_pair(key.hash),
                                             key_bytes, value_bytes);
         uint32_t found = pair.match != 0,
                  passed = nacrei_pair_passed(

@@ -222,10 +222,11 @@ NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batch
 {
     const nacrei_cpu_table *table = &run->map->table;
     uint64_t stored = group->stored[i], hash = group->hash[i];
-    uint32_t bit = nacrei_signature_bit(hash), home_full;
+    uint32_t home_full;
     unsigned char *home = (unsigned char *)(uintptr_t)group->home[i];
     unsigned char *line = nacrei_pair_line(home);
-    nacrei_pair pair = nacrei_pair_read(line, stored, bit, key_bytes, value_bytes);
+    nacrei_pair pair =
+        nacrei_pair_read(line, stored, nacrei_signature_pair(hash), key_bytes, value_bytes);
     if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
         return 0;
     }
@@ -247,7 +248,7 @@ NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batch
     }
     if (home_full) {
         nacrei_submap_pass(nacrei_cpu_submap_of(table, hash),
-                           (uint32_t)hash & NACREI_CPU_BUCKET_MASK, bit);
+                           (uint32_t)hash & NACREI_CPU_BUCKET_MASK, hash);
     }
     uint64_t value = nacrei_cpu_inserted(run, batch, element, operation, value_bytes);
     nacrei_slot_set(hole, stored, value, key_bytes, value_bytes);
@@ -301,7 +302,7 @@ NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table, const 
         uint32_t own = nacrei_pair_own(home, key_bytes, value_bytes);
         nacrei_pair pair =
             nacrei_pair_read(nacrei_pair_line(home), at->group.stored[i],
-                             nacrei_signature_bit(at->group.hash[i]), key_bytes, value_bytes);
+                             nacrei_signature_pair(at->group.hash[i]), key_bytes, value_bytes);
         at->far[far_count] = (uint8_t)i;
         far_count += (pair.match | pair.stops) == 0;
         past[past_count] = (uint8_t)i;
@@ -334,8 +335,8 @@ NACREI_KERNEL void nacrei_cpu_update_fetch_on(const nacrei_cpu_table *table,
         uint64_t hash = at->group.hash[far];
         unsigned char *line = nacrei_pair_line(
             nacrei_submap_bucket(nacrei_cpu_submap_of(table, hash), at->far_bucket[i]));
-        nacrei_pair pair = nacrei_pair_read(line, at->group.stored[far], nacrei_signature_bit(hash),
-                                            key_bytes, value_bytes);
+        nacrei_pair pair = nacrei_pair_read(line, at->group.stored[far],
+                                            nacrei_signature_pair(hash), key_bytes, value_bytes);
         at->far[left] = (uint8_t)far;
         at->far_bucket[left] = at->far_bucket[i];
         left += (pair.match | pair.stops) == 0;

@@ -138,11 +138,12 @@ static inline uint32_t nacrei_submap_signature(nacrei_cpu_submap submap, uint32_
     return (uint32_t)nacrei_load(word, 4) >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
 }
 
-/* Tells later lookups that a key of this class went past a bucket, which is full. */
-static inline void nacrei_submap_pass(nacrei_cpu_submap submap, uint32_t bucket, uint32_t bit)
+/* Tells later lookups that a key with this hash went past a bucket, which is full. */
+static inline void nacrei_submap_pass(nacrei_cpu_submap submap, uint32_t bucket, uint64_t hash)
 {
     unsigned char *word = submap.signatures + nacrei_signature_word(bucket) * 4u;
-    nacrei_store(word, nacrei_load(word, 4) | bit << nacrei_signature_shift(bucket), 4);
+    uint32_t bit = nacrei_signature_bit(hash, bucket) << nacrei_signature_shift(bucket);
+    nacrei_store(word, nacrei_load(word, 4) | bit, 4);
 }
 
 /*
@@ -155,10 +156,10 @@ static inline const unsigned char *nacrei_submap_pair_signatures(nacrei_cpu_subm
     return submap.signatures + bucket / 2u;
 }
 
-/* Does this byte send keys of the hash's class past the pair? */
+/* Does this byte send keys of the hash's classes past the pair? */
 static inline uint32_t nacrei_pair_passed(unsigned char pair_signatures, uint64_t hash)
 {
-    uint32_t both = nacrei_signature_bit(hash) * 0x11u;
+    uint32_t both = nacrei_signature_pair(hash);
     return (pair_signatures & both) == both;
 }
 

@@ -19,13 +19,26 @@
 typedef struct nacrei_pair {
     uint32_t match; /* slots that hold the key */
     uint32_t holes; /* empty slots */
-    uint32_t stops; /* empty slots of buckets that no key of this class went past */
+    uint32_t stops; /* empty slots of buckets that no key of its class went past */
 } nacrei_pair;
 
 #if NACREI_AVX512
 
+/* The classes of a key, nacrei_signature_pair(), beside the slots of each bucket. */
+NACREI_KERNEL __m512i nacrei_pair_classes64(uint32_t classes)
+{
+    return _mm512_mask_set1_epi64(_mm512_set1_epi64(classes), 0xf0u,
+                                  classes >> NACREI_SIGNATURE_BITS);
+}
+
+NACREI_KERNEL __m512i nacrei_pair_classes32(uint32_t classes)
+{
+    return _mm512_mask_set1_epi32(_mm512_set1_epi32((int)classes), 0xff00u,
+                                  (int)(classes >> NACREI_SIGNATURE_BITS));
+}
+
 NACREI_KERNEL nacrei_pair nacrei_pair_read(const unsigned char *line, uint64_t stored,
-                                           uint32_t class_bit, uint32_t key_bytes,
+                                           uint32_t classes, uint32_t key_bytes,
                                            uint32_t value_bytes)
 {
     nacrei_pair pair;
@@ -35,7 +48,7 @@ NACREI_KERNEL nacrei_pair nacrei_pair_read(const unsigned char *line, uint64_t s
         uint32_t keys = 0x55u;
         uint32_t match = _mm512_cmpeq_epi64_mask(slots, _mm512_set1_epi64((long long)stored));
         uint32_t holes = _mm512_testn_epi64_mask(slots, slots);
-        uint32_t passed = _mm512_test_epi64_mask(slots, _mm512_set1_epi64(class_bit));
+        uint32_t passed = _mm512_test_epi64_mask(slots, nacrei_pair_classes64(classes));
         pair.match = match & keys;
         pair.holes = holes & keys;
         pair.stops = pair.holes & ~(passed >> 1);
@@ -43,19 +56,19 @@ NACREI_KERNEL nacrei_pair nacrei_pair_read(const unsigned char *line, uint64_t s
         uint32_t keys = 0x5555u;
         uint32_t match = _mm512_cmpeq_epi32_mask(slots, _mm512_set1_epi32((int)stored));
         uint32_t holes = _mm512_testn_epi32_mask(slots, slots);
-        uint32_t passed = _mm512_test_epi32_mask(slots, _mm512_set1_epi32((int)class_bit));
+        uint32_t passed = _mm512_test_epi32_mask(slots, nacrei_pair_classes32(classes));
         pair.match = match & keys;
         pair.holes = holes & keys;
         pair.stops = pair.holes & ~(passed >> 1);
     } else if (key_bytes == 8) {
         __m512i patterns = _mm512_set1_epi64(nacrei_empty_patterns(0));
-        uint32_t passed = _mm512_test_epi64_mask(slots, _mm512_set1_epi64(class_bit));
+        uint32_t passed = _mm512_test_epi64_mask(slots, nacrei_pair_classes64(classes));
         pair.match = _mm512_cmpeq_epi64_mask(slots, _mm512_set1_epi64((long long)stored));
         pair.holes = _mm512_cmplt_epu64_mask(slots, patterns);
         pair.stops = pair.holes & ~passed;
     } else {
         __m512i patterns = _mm512_set1_epi32((int)nacrei_empty_patterns(0));
-        uint32_t passed = _mm512_test_epi32_mask(slots, _mm512_set1_epi32((int)class_bit));
+        uint32_t passed = _mm512_test_epi32_mask(slots, nacrei_pair_classes32(classes));
         pair.match = _mm512_cmpeq_epi32_mask(slots, _mm512_set1_epi32((int)stored));
         pair.holes = _mm512_cmplt_epu32_mask(slots, patterns);
         pair.stops = pair.holes & ~passed;
@@ -72,7 +85,7 @@ NACREI_KERNEL uint32_t nacrei_pair_bits(uint32_t value_bytes)
 #else
 
 NACREI_KERNEL nacrei_pair nacrei_pair_read(const unsigned char *line, uint64_t stored,
-                                           uint32_t class_bit, uint32_t key_bytes,
+                                           uint32_t classes, uint32_t key_bytes,
                                            uint32_t value_bytes)
 {
     nacrei_pair pair = {0, 0, 0};
@@ -84,6 +97,8 @@ NACREI_KERNEL nacrei_pair nacrei_pair_read(const unsigned char *line, uint64_t s
         uint32_t hole = key < nacrei_empty_patterns(value_bytes);
         pair.match |= (uint32_t)(key == stored) << i;
         pair.holes |= hole << i;
+        uint32_t in_second = i >= NACREI_BUCKET_BYTES / slot_bytes;
+        uint32_t class_bit = in_second ? classes >> NACREI_SIGNATURE_BITS : classes;
         pair.stops |= (hole & ((signature & class_bit) == 0)) << i;
     }
     return pair;

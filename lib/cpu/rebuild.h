@@ -86,7 +86,7 @@ NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
     uint8_t *filled = scratch->filled + (size_t)image * NACREI_CPU_BUCKETS;
     nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
     do {
-        nacrei_submap_pass(rebuild->to[image], probe.bucket, nacrei_signature_bit(hash));
+        nacrei_submap_pass(rebuild->to[image], probe.bucket, hash);
         nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
     } while (filled[probe.bucket] == NACREI_BUCKET_BYTES / slot_bytes);
     memcpy(nacrei_submap_bucket(rebuild->to[image], probe.bucket) +

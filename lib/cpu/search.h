@@ -98,10 +98,10 @@ NACREI_KERNEL void nacrei_cpu_walk_note_hole(nacrei_cpu_walk *walk, nacrei_pair 
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_t stored,
                                                   uint32_t key_bytes, uint32_t value_bytes)
 {
-    uint32_t bit = nacrei_signature_bit(walk->hash);
+    uint32_t classes = nacrei_signature_pair(walk->hash);
     do {
         unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(walk->submap, walk->bucket));
-        nacrei_pair pair = nacrei_pair_read(line, stored, bit, key_bytes, value_bytes);
+        nacrei_pair pair = nacrei_pair_read(line, stored, classes, key_bytes, value_bytes);
         if (pair.match != 0) {
             return nacrei_pair_slot(line, pair.match, key_bytes, value_bytes);
         }
@@ -123,22 +123,22 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)
 {
-    uint32_t bit = nacrei_signature_bit(walk->hash);
+    uint32_t classes = nacrei_signature_pair(walk->hash);
     while (walk->hole == NULL) {
         if (nacrei_cpu_walk_over(walk)) {
             return NULL;
         }
         unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(walk->submap, walk->bucket));
-        nacrei_cpu_walk_note_hole(walk, nacrei_pair_read(line, 0, bit, key_bytes, value_bytes),
+        nacrei_cpu_walk_note_hole(walk, nacrei_pair_read(line, 0, classes, key_bytes, value_bytes),
                                   key_bytes, value_bytes);
         if (walk->hole == NULL) {
-            nacrei_submap_pass(walk->submap, walk->bucket, bit);
-            nacrei_submap_pass(walk->submap, walk->bucket ^ 1u, bit);
+            nacrei_submap_pass(walk->submap, walk->bucket, walk->hash);
+            nacrei_submap_pass(walk->submap, walk->bucket ^ 1u, walk->hash);
             nacrei_cpu_walk_next(walk);
         }
     }
     if (walk->hole_past != NACREI_CPU_BUCKETS) {
-        nacrei_submap_pass(walk->hole_submap, walk->hole_past, bit);
+        nacrei_submap_pass(walk->hole_submap, walk->hole_past, walk->hash);
     }
     return walk->hole;
 }

@@ -24,16 +24,25 @@ Test(signature, two_buckets_share_bits)
 
 Test(signature, class_has_no_bit_or_two)
 {
-    /* Goal: each hash has one of four bits, all equally often. Method: random hashes. */
+    /* Goal: each hash has one of four bits in each bucket of a pair, all sixteen pairs of them
+       equally often, and nacrei_signature_pair() has both. Method: random hashes and buckets. */
     uint64_t state = 41;
-    unsigned counts[9] = {0};
-    for (int i = 0; i < 40000; i++) {
-        uint32_t bit = nacrei_signature_bit(test_random(&state));
-        cr_assert(bit == 1 || bit == 2 || bit == 4 || bit == 8);
-        counts[bit]++;
+    unsigned counts[9][9] = {{0}};
+    for (int i = 0; i < 160000; i++) {
+        uint64_t hash = test_random(&state);
+        uint32_t bucket = (uint32_t)test_random(&state) & 2046u;
+        uint32_t first = nacrei_signature_bit(hash, bucket);
+        uint32_t second = nacrei_signature_bit(hash, bucket + 1);
+        cr_assert(first == 1 || first == 2 || first == 4 || first == 8);
+        cr_assert(second == 1 || second == 2 || second == 4 || second == 8);
+        cr_assert(nacrei_signature_pair(hash) == (first | second << 4));
+        counts[first][second]++;
     }
-    for (uint32_t bit = 1; bit <= 8; bit *= 2) {
-        cr_expect(counts[bit] > 9500 && counts[bit] < 10500, "bit %u: %u of 40000", bit,
-                  counts[bit]);
+    for (uint32_t first = 1; first <= 8; first *= 2) {
+        for (uint32_t second = 1; second <= 8; second *= 2) {
+            unsigned count = counts[first][second];
+            cr_expect(count > 9500 && count < 10500, "bits %u %u: %u of 160000", first, second,
+                      count);
+        }
     }
 }

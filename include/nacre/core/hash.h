@@ -4,7 +4,7 @@
  *
  *     bits  0 .. 10   home bucket in the submap (bit 0: which half of a 64-byte pair)
  *     bits 11 .. 19   step from pair to pair
- *     bits 20 .. 21   class, for overflow signatures
+ *     bits 20 .. 23   classes, for overflow signatures
  *     bits 24 .. 63   submap
  *
  * A bijection, because then the hash of a key is its identity: no two keys share all fields. The

@@ -5,6 +5,11 @@
  * bit of its class is set. Bits are set when a key goes past, before it is published further on,
  * and are made anew when a submap is rebuilt.
  *
+ * The two buckets of a pair class keys by different bits of the hash: keys that went past one have
+ * gone past the other, too, and by one class a missing key that is let past the first would be let
+ * past the second. So it takes two classes to leave a pair: at load 0.9 missing keys read 1.5
+ * buckets, with one class 1.9.
+ *
  * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries
  * a copy of its bucket's (slot.h), so that only full buckets make a lookup read the array. The copy
  * is true: a bit changes only while its bucket is full, and whoever empties a slot copies the bits
@@ -20,10 +25,16 @@
 #define NACREI_SIGNATURE_MASK      15u
 #define NACREI_SIGNATURES_PER_WORD 8
 
-/* The bit of a key's class in a signature. */
-NACREI_INLINE uint32_t nacrei_signature_bit(uint64_t hash)
+/* The bit of a key's class in the signature of a bucket. */
+NACREI_INLINE uint32_t nacrei_signature_bit(uint64_t hash, uint32_t bucket)
 {
-    return 1u << ((uint32_t)(hash >> NACREI_HASH_CLASS_SHIFT) & 3u);
+    return 1u << ((uint32_t)hash >> (NACREI_HASH_CLASS_SHIFT + 2u * (bucket & 1u)) & 3u);
+}
+
+/* The bits of a key's classes in the signatures of both buckets of a pair, as they lie in memory. */
+NACREI_INLINE uint32_t nacrei_signature_pair(uint64_t hash)
+{
+    return nacrei_signature_bit(hash, 0) | nacrei_signature_bit(hash, 1) << NACREI_SIGNATURE_BITS;
 }
 
 /* Which word of a submap's signatures holds those of a bucket, and how far up in it. */

@@ -70,7 +70,6 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
     nacrei_walk<Width> walk;
     walk.address = nullptr;
     walk.found = false;
-    const uint32_t bit = nacrei_signature_bit(hash);
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     uint32_t signatures = 0; /* of the pair; read where a bucket of it is full */
     bool read = false;
@@ -84,6 +83,7 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
             walk.found = true;
             break;
         }
+        const uint32_t bit = nacrei_signature_bit(hash, cursor.probe.bucket);
         read = read && (cursor.probe.length & 1) != 0;
         if (scan.hole >= 0) {
             if (walk.address == nullptr) {

@@ -196,7 +196,6 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
         place.address = Width::is_empty(*slot) ? nullptr : side;
         return place;
     }
-    const uint32_t bit = nacrei_signature_bit(hash);
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     char *address;
     nacrei_scan<Width> scan;
@@ -218,7 +217,8 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
             }
             scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);
         }
-        if ((scan.signature & bit) == 0 || !nacrei_cursor_next(table, hash, &cursor)) {
+        if ((scan.signature & nacrei_signature_bit(hash, cursor.probe.bucket)) == 0 ||
+            !nacrei_cursor_next(table, hash, &cursor)) {
             return place;
         }
         place.path_buckets++;
