@@ -25,7 +25,7 @@ static constexpr nacrei_map_kernels table_of()
                               nacrei_probe_batch<Width>,
                               nacrei_erase<Width>,
                               nacrei_split<Width>,
-                              nacrei_empty_stash<Width>,
+                              nacrei_end_growth<Width>,
                               nacrei_maintain<Width>,
                               nacrei_clear,
                               nacrei_retrieve<Width>,

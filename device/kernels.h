@@ -68,7 +68,8 @@ typedef struct nacrei_map_kernels {
      * After splits and rebuilds: publishes the number of submaps and takes the stash's keys back
      * into them where there is room.
      */
-    cudaError_t (*empty_stash)(const nacrei_table *, uint64_t submaps, cudaStream_t);
+    cudaError_t (*end_growth)(const nacrei_table *, uint64_t submaps, uint64_t capacity_keys,
+                              cudaStream_t);
     /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
     cudaError_t (*maintain)(const nacrei_table *, uint64_t first, uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
@@ -101,13 +102,6 @@ cudaError_t nacrei_view_begin(const nacrei_table *table, nacrei_view_counts *cou
                               uint64_t new_keys, cudaStream_t stream);
 cudaError_t nacrei_view_end(const nacrei_table *table, nacrei_view_counts *counts,
                             const nacrei_elements *elements, int sign, cudaStream_t stream);
-
-/*
- * Sets the admission limit of metered insertions; in stream order, not a copy, so that no staging
- * is needed.
- */
-cudaError_t nacrei_set_capacity(const nacrei_table *table, uint64_t capacity_keys,
-                                cudaStream_t stream);
 
 #ifdef __cplusplus
 }

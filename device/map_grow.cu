@@ -254,27 +254,34 @@ __global__ void __launch_bounds__(rebuild_threads, rebuild_blocks)
 }
 
 /*
- * The end of growth or maintenance, by one block: publishes the new number of submaps, then takes
- * the stash's keys out and inserts them again. They find room: the stash itself has it.
+ * The end of growth or maintenance, by one block: publishes the number of submaps and the capacity,
+ * then takes the stash's keys, if it has any, out and inserts them again. They find room: the stash
+ * itself has it.
  */
 template <typename Width>
 __global__ void __launch_bounds__(rebuild_threads)
-    empty_stash_kernel(const nacrei_table table, uint64_t submaps)
+    end_growth_kernel(const nacrei_table table, uint64_t submaps, uint64_t capacity_keys)
 {
     extern __shared__ uint4 shared[];
     uint4 *stash = (uint4 *)nacrei_submap_address(table, 0);
     const unsigned vectors = (table.bucket_mask + 1) * 2;
     if (threadIdx.x == 0) {
         table.control->submap_count = submaps;
+        table.control->capacity_keys = capacity_keys;
     }
-    bool used = false;
+    uint32_t used = 0;
+#pragma unroll 8 /* loads that are under way together */
     for (unsigned i = threadIdx.x; i < vectors; i += rebuild_threads) {
-        shared[i] = stash[i];
-        used |= (shared[i].x | shared[i].y | shared[i].z | shared[i].w) != 0;
+        const uint4 vector = stash[i];
+        used |= vector.x | vector.y | vector.z | vector.w;
     }
-    if (!__syncthreads_or(used)) {
+    if (!__syncthreads_or(used != 0)) {
         return;
     }
+    for (unsigned i = threadIdx.x; i < vectors; i += rebuild_threads) {
+        shared[i] = stash[i];
+    }
+    __syncthreads();
     for (unsigned i = threadIdx.x; i < table.submap_bytes / 16; i += rebuild_threads) {
         stash[i] = make_uint4(0, 0, 0, 0);
     }
@@ -314,11 +321,6 @@ __global__ void __launch_bounds__(256) clear_kernel(const nacrei_table table)
     }
 }
 
-__global__ void set_capacity_kernel(nacrei_control *control, uint64_t capacity_keys)
-{
-    control->capacity_keys = capacity_keys;
-}
-
 } // namespace
 
 uint32_t nacrei_buckets_per_submap(const nacrei_gpu *gpu)
@@ -353,10 +355,12 @@ cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64
 }
 
 template <typename Width>
-cudaError_t nacrei_empty_stash(const nacrei_table *table, uint64_t submaps, cudaStream_t stream)
+cudaError_t nacrei_end_growth(const nacrei_table *table, uint64_t submaps, uint64_t capacity_keys,
+                              cudaStream_t stream)
 {
-    return nacrei_launch(empty_stash_kernel<Width>, 1, rebuild_threads,
-                         (table->bucket_mask + 1) * NACREI_BUCKET_BYTES, stream, *table, submaps);
+    return nacrei_launch(end_growth_kernel<Width>, 1, rebuild_threads,
+                         (table->bucket_mask + 1) * NACREI_BUCKET_BYTES, stream, *table, submaps,
+                         capacity_keys);
 }
 
 template <typename Width>
@@ -382,7 +386,7 @@ cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu)
 {
     const uint32_t buckets = nacrei_buckets_per_submap(gpu);
     cudaError_t error = cudaSuccess;
-    prepare(empty_stash_kernel<Width>, buckets * NACREI_BUCKET_BYTES, &error);
+    prepare(end_growth_kernel<Width>, buckets * NACREI_BUCKET_BYTES, &error);
     prepare(rebuild_kernel<Width>, workshop_bytes(buckets), &error);
     return error;
 }
@@ -396,21 +400,14 @@ cudaError_t nacrei_clear_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(clear_kernel, &error);
-    nacrei_prepare(set_capacity_kernel, &error);
     return error;
-}
-
-cudaError_t nacrei_set_capacity(const nacrei_table *table, uint64_t capacity_keys,
-                                cudaStream_t stream)
-{
-    return nacrei_launch(set_capacity_kernel, 1, 1, 0, stream, table->control, capacity_keys);
 }
 
 #define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                           \
     template cudaError_t nacrei_split<nacrei_width<key_bytes, value_bytes>>(        \
         const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
-    template cudaError_t nacrei_empty_stash<nacrei_width<key_bytes, value_bytes>>(  \
-        const nacrei_table *, uint64_t, cudaStream_t);                              \
+    template cudaError_t nacrei_end_growth<nacrei_width<key_bytes, value_bytes>>(   \
+        const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
     template cudaError_t nacrei_maintain<nacrei_width<key_bytes, value_bytes>>(     \
         const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
     template cudaError_t nacrei_grow_prepare<nacrei_width<key_bytes, value_bytes>>( \

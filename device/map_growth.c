@@ -81,15 +81,13 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
         piece = none ? (piece < left ? piece : left) / 2 : piece;
     }
     *refused = none && map->submap_count == before;
-    if (map->submap_count != before) {
-        NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
-        map->growths++;
-        map->layout++;
-    }
     if (!*refused) {
         map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
         map->refused_unserved = 0;
-        NACREI_CUDA(nacrei_set_capacity(&map->table, map->capacity_keys, self->stream));
+        map->growths += map->submap_count != before;
+        map->layout += map->submap_count != before;
+        NACREI_CUDA(map->kernels->end_growth(&map->table, map->submap_count, map->capacity_keys,
+                                             self->stream));
     }
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
@@ -142,7 +140,8 @@ static nacre_status maintain(nacrei_map_call *self, uint64_t count)
         map->maintained += now;
         count -= now;
     }
-    NACREI_CUDA(map->kernels->empty_stash(&map->table, map->submap_count, self->stream));
+    NACREI_CUDA(
+        map->kernels->end_growth(&map->table, map->submap_count, map->capacity_keys, self->stream));
     map->layout++;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
