@@ -161,6 +161,33 @@ static void describe(nacrei_cuda_device *device, const struct cudaDeviceProp *pr
              (double)properties->totalGlobalMem / (1024.0 * 1024.0 * 1024.0));
 }
 
+/*
+ * A pool of the device object's own, so that it neither feeds on the program's nor shrinks with it.
+ * It keeps what it has borrowed, but no more than this share of the device's memory: to grow it
+ * takes 0.7 ms for a GB, as long as to partition 60 million elements.
+ */
+#define POOL_KEPT_SHARE 64
+
+static cudaMemPool_t create_pool(const nacrei_cuda_device *device)
+{
+    int supported = 0;
+    cudaMemPool_t pool = NULL;
+    struct cudaMemPoolProps properties;
+    uint64_t kept = device->memory_total_bytes / POOL_KEPT_SHARE;
+    memset(&properties, 0, sizeof properties);
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device->head.ordinal;
+    if (cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->head.ordinal) !=
+            cudaSuccess ||
+        !supported || cudaMemPoolCreate(&pool, &properties) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return NULL;
+    }
+    (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    return pool;
+}
+
 static nacre_status cuda_device_open(const nacre_device_config *config, nacre_device **opened,
                                      uint32_t *present, nacre_error *error)
 {
@@ -202,6 +229,7 @@ static nacre_status cuda_device_open(const nacre_device_config *config, nacre_de
     device->gpu.multiprocessors = (uint32_t)properties.multiProcessorCount;
     device->gpu.compute_capability = (uint32_t)(10 * properties.major + properties.minor);
     device->gpu.shared_bytes_max = (uint32_t)properties.sharedMemPerBlockOptin;
+    device->gpu.l2_bytes = (uint32_t)properties.l2CacheSize;
     device->memory_total_bytes = properties.totalGlobalMem;
     describe(device, &properties);
     /* The first kernel that loads tells whether this build has code for the GPU. */
@@ -213,6 +241,7 @@ static nacre_status cuda_device_open(const nacre_device_config *config, nacre_de
     }
     if (config->allocator.allocate == NULL) {
         nacrei_ranges_find(&device->ranges, config->ordinal);
+        device->pool = create_pool(device);
     }
     *opened = &device->head;
     device = NULL;
@@ -227,6 +256,10 @@ cleanup:
 static void cuda_device_free(nacre_device *head)
 {
     nacrei_cuda_device *device = (nacrei_cuda_device *)head;
+    if (device->pool != NULL) {
+        /* What is borrowed goes when the stream gives it back. */
+        (void)cudaMemPoolDestroy(device->pool);
+    }
     pthread_mutex_destroy(&device->lock);
     free(device);
 }

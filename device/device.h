@@ -15,6 +15,7 @@ typedef struct nacrei_cuda_device {
     nacrei_gpu gpu;
     uint64_t memory_total_bytes;
     nacrei_ranges ranges; /* address ranges; not usable where the driver lacks them */
+    cudaMemPool_t pool;   /* for scratch, in the order of streams; NULL: there is none */
     uint32_t lost;        /* the context is dead; set once, read by any thread */
     pthread_mutex_t lock; /* guards prepared */
     uint32_t prepared[NACREI_WIDTHS_COUNT];

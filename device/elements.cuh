@@ -38,13 +38,6 @@ __device__ __forceinline__ uint64_t nacrei_element_index(void)
     return (uint64_t)blockIdx.x * Threads + threadIdx.x;
 }
 
-/* Nothing but keys, values and results: no mask, outcomes, counts or count on the device. */
-static inline bool nacrei_elements_plain(const nacrei_elements *elements)
-{
-    return elements->mask_kind == NACRE_MASK_NONE && elements->count_device == nullptr &&
-           elements->outcomes == nullptr && elements->counts == nullptr;
-}
-
 __device__ __forceinline__ uint64_t nacrei_elements_count(const nacrei_elements &elements)
 {
     if (elements.count_device == nullptr) {

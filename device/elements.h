@@ -6,7 +6,10 @@
 #ifndef NACRE_DEVICE_ELEMENTS_H
 #define NACRE_DEVICE_ELEMENTS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "nacre/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +63,30 @@ typedef struct nacrei_elements {
     nacrei_report *report; /* NULL: a captured batch, which nobody waits for */
     uint64_t sequence;
 } nacrei_elements;
+
+/* Nothing but keys, values and results: no mask, outcomes, counts or count on the device. */
+static inline int nacrei_elements_plain(const nacrei_elements *elements)
+{
+    return elements->mask_kind == NACRE_MASK_NONE && elements->count_device == NULL &&
+           elements->outcomes == NULL && elements->counts == NULL;
+}
+
+/* Regions of the table by which a batch is partitioned, at most: a thread of a block for each. */
+#define NACREI_BINS_MAX  256
+#define NACREI_BIN_SHIFT 32
+
+typedef struct nacrei_bins {
+    uint64_t count[NACREI_BINS_MAX]; /* elements */
+    uint64_t taken[NACREI_BINS_MAX]; /* places given out so far */
+} nacrei_bins;
+
+/* Where the elements of a batch are copied, bin after bin; map_partition.cu. */
+typedef struct nacrei_partition {
+    nacrei_bins *bins;
+    void *keys;
+    void *values;
+    uint64_t bins_per_submap; /* times 2^NACREI_BIN_SHIFT */
+} nacrei_partition;
 
 #ifdef __cplusplus
 }

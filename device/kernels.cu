@@ -6,10 +6,16 @@ template <typename Width>
 static cudaError_t prepare(const nacrei_gpu *gpu)
 {
     cudaError_t error = cudaSuccess;
-    cudaError_t (*const each[])(void) = {
-        nacrei_clear_prepare,           nacrei_view_prepare,         nacrei_insert_prepare<Width>,
-        nacrei_lookup_prepare<Width>,   nacrei_erase_prepare<Width>, nacrei_retrieve_prepare<Width>,
-        nacrei_erase_if_prepare<Width>, nacrei_match_prepare<Width>, nacrei_inspect_prepare<Width>};
+    cudaError_t (*const each[])(void) = {nacrei_clear_prepare,
+                                         nacrei_view_prepare,
+                                         nacrei_insert_prepare<Width>,
+                                         nacrei_lookup_prepare<Width>,
+                                         nacrei_erase_prepare<Width>,
+                                         nacrei_retrieve_prepare<Width>,
+                                         nacrei_partition_prepare<Width>,
+                                         nacrei_erase_if_prepare<Width>,
+                                         nacrei_match_prepare<Width>,
+                                         nacrei_inspect_prepare<Width>};
     for (unsigned i = 0; i < sizeof each / sizeof each[0] && error == cudaSuccess; i++) {
         error = each[i]();
     }
@@ -19,19 +25,13 @@ static cudaError_t prepare(const nacrei_gpu *gpu)
 template <typename Width>
 static constexpr nacrei_map_kernels table_of()
 {
-    return nacrei_map_kernels{prepare<Width>,
-                              nacrei_insert<Width>,
-                              nacrei_lookup<Width>,
-                              nacrei_probe_batch<Width>,
-                              nacrei_erase<Width>,
-                              nacrei_split<Width>,
-                              nacrei_end_growth<Width>,
-                              nacrei_maintain<Width>,
-                              nacrei_clear,
-                              nacrei_retrieve<Width>,
-                              nacrei_erase_if<Width>,
-                              nacrei_match<Width>,
-                              nacrei_inspect<Width>};
+    return nacrei_map_kernels{prepare<Width>,         nacrei_insert<Width>,
+                              nacrei_lookup<Width>,   nacrei_probe_batch<Width>,
+                              nacrei_erase<Width>,    nacrei_partition_batch<Width>,
+                              nacrei_split<Width>,    nacrei_end_growth<Width>,
+                              nacrei_maintain<Width>, nacrei_clear,
+                              nacrei_retrieve<Width>, nacrei_erase_if<Width>,
+                              nacrei_match<Width>,    nacrei_inspect<Width>};
 }
 
 #if NACRE_WIDTHS_8X8

@@ -23,6 +23,7 @@ typedef struct nacrei_gpu {
     uint32_t multiprocessors;
     uint32_t compute_capability; /* 10 * major + minor */
     uint32_t shared_bytes_max;   /* a block's, opted in */
+    uint32_t l2_bytes;
 } nacrei_gpu;
 
 /* The findings of nacre_map_check: the first broken invariant. */
@@ -61,6 +62,8 @@ typedef struct nacrei_map_kernels {
     cudaError_t (*probe)(const nacrei_table *, const nacrei_elements *, uint64_t sample_mask,
                          uint32_t *bits, cudaStream_t);
     cudaError_t (*erase)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
+    cudaError_t (*partition)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
+                             const nacrei_partition *, cudaStream_t);
     /* Splits submaps until there are `submaps`. */
     cudaError_t (*split)(const nacrei_table *, uint64_t submaps_now, uint64_t submaps,
                          cudaStream_t);

@@ -61,13 +61,21 @@ cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *eleme
                          cudaStream_t stream);
 
 template <typename Width>
+cudaError_t nacrei_partition_prepare(void);
+template <typename Width>
+cudaError_t nacrei_partition_batch(const nacrei_gpu *gpu, const nacrei_table *table,
+                                   const nacrei_elements *elements, const nacrei_partition *to,
+                                   cudaStream_t stream);
+
+template <typename Width>
 cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu);
 template <typename Width>
 cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64_t submaps,
                          cudaStream_t stream);
 
 template <typename Width>
-cudaError_t nacrei_empty_stash(const nacrei_table *table, uint64_t submaps, cudaStream_t stream);
+cudaError_t nacrei_end_growth(const nacrei_table *table, uint64_t submaps, uint64_t capacity_keys,
+                              cudaStream_t stream);
 
 template <typename Width>
 cudaError_t nacrei_maintain(const nacrei_table *table, uint64_t first, uint64_t count,

@@ -216,4 +216,18 @@ void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps);
 /* Rebuilds what erasures known to have finished have worn, on the stream, without waiting. */
 nacre_status nacrei_map_maintain_worn(nacrei_map_call *self);
 
+/*
+ * Elements of a batch that are partitioned at a time before they change the table; 0: it goes as it
+ * is.
+ */
+uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements);
+
+/*
+ * Makes *elements the partitioned copy of itself, in scratch memory that nacrei_map_partition_end
+ * gives back behind the kernel that reads it. *scratch NULL: no memory, and *elements as it was.
+ */
+nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *elements,
+                                        void **scratch);
+void nacrei_map_partition_end(nacrei_map_call *self, void *scratch);
+
 #endif

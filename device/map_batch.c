@@ -55,6 +55,11 @@ nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
     return elements;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Elements first .. first + count - 1. */
 static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_config *config,
                                uint64_t first, uint64_t count)
@@ -114,7 +119,8 @@ cleanup:
     return status;
 }
 
-static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *elements)
+static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *elements,
+                                 uint32_t partitioned)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
@@ -122,23 +128,42 @@ static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *element
     const nacrei_table table = nacrei_map_table_of(self);
     nacre_status status;
     uint32_t numbered = 0;
+    void *scratch = NULL;
     NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
     NACREI_TRY(clear_counts(self));
+    if (partitioned) {
+        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
+    }
     NACREI_TRY(nacrei_map_number_batch(self, elements, 0));
     numbered = 1;
     NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
+    nacrei_map_partition_end(self, scratch);
     if (numbered) {
         nacrei_map_forget_batch(self);
     }
     return status;
 }
 
+static nacre_status erase(nacrei_map_call *self, const nacrei_elements *elements)
+{
+    const uint64_t part = nacrei_map_partition_part(self, elements);
+    nacre_status status = NACRE_OK;
+    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
+        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
+        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
+        status = launch_erase(self, &now, part != 0);
+        first += count;
+    }
+    return status;
+}
+
 /* `inserting`: elements that may be new keys, at most. */
-static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elements,
-                                  uint64_t inserting, uint32_t operation, uint32_t metered)
+static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *elements,
+                                       uint64_t inserting, uint32_t operation, uint32_t metered,
+                                       uint32_t partitioned)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
@@ -148,16 +173,36 @@ static nacre_status launch_insert(nacrei_map_call *self, nacrei_elements *elemen
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
     const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
+    void *scratch = NULL;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(clear_counts(self));
+    if (partitioned) {
+        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
+    }
     NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
     numbered = 1;
     NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
+    nacrei_map_partition_end(self, scratch);
     if (numbered) {
         nacrei_map_forget_batch(self);
+    }
+    return status;
+}
+
+static nacre_status launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
+                                  uint64_t inserting, uint32_t operation, uint32_t metered)
+{
+    const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements);
+    nacre_status status = NACRE_OK;
+    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
+        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
+        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
+        status =
+            launch_insert_part(self, &now, least(inserting, count), operation, metered, part != 0);
+        first += count;
     }
     return status;
 }
@@ -167,11 +212,6 @@ static uint64_t growth_step(const nacrei_cuda_map *map)
 {
     const uint64_t quarter = map->size_finished / 4;
     return quarter > map->submap_slots ? quarter : map->submap_slots;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /*
@@ -465,7 +505,7 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
         status = launch_lookup(&self, batch, &elements);
         break;
     case NACREI_ERASE:
-        status = launch_erase(&self, &elements);
+        status = erase(&self, &elements);
         break;
     default:
         status = insert(&self, &elements, batch);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches of a good part of the table: both backends bring such a batch into the table's order
+ * before it changes anything, in a copy of its own. Larger than what the other suites insert, so
+ * that CUDA does it too (tables of four times its L2 cache): arrays, no oracle.
+ */
+#include "lib/backend.h"
+#include "nacre/core/slot.h"
+#include "support/array.h"
+
+typedef struct large {
+    nacre_map *map;
+    uint64_t n;        /* elements of a batch */
+    uint64_t universe; /* different keys */
+    uint32_t *numbers; /* [n] which key an element has */
+    uint32_t *times;   /* [universe] how often a key is in the batch */
+    uint64_t present;  /* different keys of the batch */
+    test_array keys;   /* [n] */
+    test_array all;    /* [universe] every key */
+} large;
+
+/* Every fourth element has one of a few hot keys where `skewed`, else all are alike. */
+static large large_of(test *t, bool skewed)
+{
+    large l;
+    const uint64_t slots = ((uint64_t)1 << 28) / nacrei_slot_bytes(t->key_bytes, t->value_bytes);
+    memset(&l, 0, sizeof l);
+    l.map = test_map_new(t, slots / 2);
+    l.n = slots / 9;
+    l.universe = l.n / 2;
+    l.numbers = test_host(t, l.n * sizeof *l.numbers);
+    l.times = test_host(t, l.universe * sizeof *l.times);
+    memset(l.times, 0, l.universe * sizeof *l.times);
+    uint64_t *keys = test_host(t, l.n * 8);
+    for (uint64_t i = 0; i < l.n; i++) {
+        const uint64_t below = skewed && i % 4 == 0 ? 3 : l.universe;
+        l.numbers[i] = (uint32_t)test_random_below(&t->random, below);
+        keys[i] = test_key(t, l.numbers[i]);
+        l.present += l.times[l.numbers[i]]++ == 0;
+    }
+    l.keys = test_array_of_numbers(t, keys, l.n, t->key_bytes);
+    for (uint64_t number = 0; number < l.universe; number++) {
+        keys[number] = test_key(t, number);
+    }
+    l.all = test_array_of_numbers(t, keys, l.universe, t->key_bytes);
+    free(keys);
+    return l;
+}
+
+static void large_free(test *t, large *l)
+{
+    test_array_free(t, &l->keys);
+    test_array_free(t, &l->all);
+    free(l->numbers);
+    free(l->times);
+    nacre_map_destroy(l->map);
+}
+
+static uint64_t cut(const test *t, uint64_t value)
+{
+    return t->value_bytes == 4 ? (uint32_t)value : value;
+}
+
+/* Values of the elements: a multiple of the key's number. */
+static test_array values_of(test *t, const large *l, uint64_t factor)
+{
+    uint64_t *values = test_host(t, l->n * 8);
+    for (uint64_t i = 0; i < l->n; i++) {
+        values[i] = l->numbers[i] * factor + 1;
+    }
+    test_array on =
+        test_array_of_numbers(t, t->value_bytes != 0 ? values : NULL, l->n, t->value_bytes);
+    free(values);
+    return on;
+}
+
+/* The map holds the batch's keys, or those of its elements from `first` on were erased; with
+   number * factor + 1 + times * added as values. */
+static void compare(test *t, const large *l, uint64_t factor, uint64_t added)
+{
+    uint64_t size = 0;
+    OK(t, nacre_map_check(l->map, &t->error, t->stream));
+    OK(t, nacre_map_size(l->map, &size, &t->error, t->stream));
+    CHECK(t, size == l->present, "size %llu, and %llu different keys were inserted",
+          (unsigned long long)size, (unsigned long long)l->present);
+    uint8_t *there = test_host(t, l->universe);
+    test_array there_on = test_array_new(t, l->universe, 1);
+    OK(t, nacre_map_contains(l->map, l->all.data, l->universe, there_on.data, NULL, t->stream));
+    test_array_read(t, &there_on, there);
+    for (uint64_t number = 0; number < l->universe; number++) {
+        CHECK(t, there[number] == (l->times[number] != 0), "key number %llu is%s there",
+              (unsigned long long)number, there[number] != 0 ? "" : " not");
+    }
+    if (t->value_bytes != 0) {
+        uint64_t *values = test_host(t, l->universe * 8);
+        test_array values_on = test_array_new(t, l->universe * t->value_bytes, t->value_bytes);
+        OK(t, nacre_map_find(l->map, l->all.data, l->universe, values_on.data, NULL, t->stream));
+        test_array_read_numbers(t, &values_on, values, l->universe, t->value_bytes);
+        for (uint64_t number = 0; number < l->universe; number++) {
+            const uint64_t wanted = cut(t, number * factor + 1 + l->times[number] * added);
+            CHECK(t, l->times[number] == 0 || values[number] == wanted,
+                  "key number %llu, %u times in the batch, has value %llu and not %llu",
+                  (unsigned long long)number, l->times[number], (unsigned long long)values[number],
+                  (unsigned long long)wanted);
+        }
+        test_array_free(t, &values_on);
+        free(values);
+    }
+    test_array_free(t, &there_on);
+    free(there);
+}
+
+static void change_everything(test *t, bool skewed)
+{
+    large l = large_of(t, skewed);
+    test_array first = values_of(t, &l, 3), second = values_of(t, &l, 5);
+    OK(t, nacre_map_insert(l.map, l.keys.data, first.data, l.n, NULL, t->stream));
+    compare(t, &l, 3, 0);
+    OK(t, nacre_map_insert(l.map, l.keys.data, second.data, l.n, NULL, t->stream));
+    compare(t, &l, 3, 0);
+    OK(t, nacre_map_insert_or_assign(l.map, l.keys.data, second.data, l.n, NULL, t->stream));
+    compare(t, &l, 5, 0);
+    if (t->value_bytes != 0) {
+        const uint32_t type = t->value_bytes == 4 ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+        OK(t, nacre_map_insert_or_apply(l.map, l.keys.data, NULL, l.n, NACRE_REDUCTION_ADD, type,
+                                        NULL, t->stream));
+        compare(t, &l, 5, 1);
+    }
+    /* Nearly all: fewer elements would be no large batch. */
+    const uint64_t erased = l.n - l.n / 100;
+    OK(t, nacre_map_erase(l.map, l.keys.data, erased, NULL, t->stream));
+    for (uint64_t i = 0; i < erased; i++) {
+        l.present -= l.times[l.numbers[i]] != 0;
+        l.times[l.numbers[i]] = 0;
+    }
+    compare(t, &l, 5, 1);
+    OK(t, nacre_map_insert(l.map, l.keys.data, first.data, l.n, NULL, t->stream));
+    test_array_free(t, &first);
+    test_array_free(t, &second);
+    large_free(t, &l);
+}
+
+NACRE_CONTRACT_TEST(large_batch, element_is_lost_on_the_way_to_its_place)
+{
+    /* Goal: every element of a batch that is brought into order takes effect, once. Method: random
+       keys with repeats; all changes, the sum of ones tells how often each came; every key
+       compared. */
+    change_everything(t, false);
+}
+
+NACRE_CONTRACT_TEST_ONCE(large_batch, hot_keys_meet_in_one_region)
+{
+    /* Goal: the same where a few keys are so frequent that their regions stand out. Method: a
+       quarter of the elements are of three keys. */
+    change_everything(t, true);
+}
