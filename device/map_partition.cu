@@ -75,7 +75,7 @@ __device__ __forceinline__ bool stands_out(const nacrei_shape &shape, const nacr
 }
 
 template <typename Width>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads)
     scatter_kernel(const nacrei_table table, const nacrei_elements elements,
                    const nacrei_partition to)
 {
