@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const bench_algorithms[BENCH_ALGORITHMS] = {
+    "auto",    "global_atomic", "block_atomic", "warp_aggregated", "tile_4", "tile_8",
+    "tile_16", "tile_32",       "block_scan",   "device_select",   "stable"};
+
 const uint32_t bench_widths[BENCH_WIDTHS][2] = {{8, 4}, {4, 4}, {8, 0}};
 
 bench_parameters bench_defaults(const bench_profile *profile)
@@ -196,6 +200,17 @@ void bench_fill(bench_run *run, double load)
     bench_create(run, load);
     run->keys = bench_make(run, &run->inserted, run->count, &run->values);
     bench_insert_all(run);
+}
+
+uint64_t bench_lower_half(const bench_run *run, nacre_select *select)
+{
+    const int narrow = run->p->key_bytes == 4;
+    nacre_select_init(select, sizeof *select);
+    select->field = NACRE_FIELD_KEY;
+    select->condition.test = NACRE_TEST_RANGE;
+    select->condition.type = narrow ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+    select->condition.high = (narrow ? UINT32_MAX : UINT64_MAX) / 2;
+    return select->condition.high;
 }
 
 int bench_round(bench_run *run)
