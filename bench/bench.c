@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const char *const bench_algorithms[BENCH_ALGORITHMS] = {
     "auto",    "global_atomic", "block_atomic", "warp_aggregated", "tile_4", "tile_8",
@@ -223,12 +224,24 @@ void bench_start(bench_run *run)
     run->side->start(run->side);
 }
 
+int bench_warm(double begun)
+{
+    return bench_now() - begun >= GBENCH_WARM_SECONDS;
+}
+
+void bench_settle(void)
+{
+    const struct timespec pause = {0, (long)(GBENCH_WARM_SECONDS * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
 double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
                         const nacre_options *options)
 {
     enum { PASSES = 5 };
     double passes[PASSES];
-    for (int i = -1; i < PASSES && !run->failed; i++) {
+    const double begun = bench_now();
+    for (int i = -1; i < PASSES && !run->failed; i += i >= 0 || bench_warm(begun)) {
         run->side->start(run->side);
         bench_must(run, nacre_map_find(run->map, keys, count, answers, options, run->side->stream));
         passes[i < 0 ? 0 : i] = run->side->stop(run->side);

@@ -152,7 +152,13 @@ void bench_finish(bench_run *run, int which, double keys, double bytes);
 /* The same where the median round did it in `seconds`. */
 void bench_finish_in(bench_run *run, double seconds, int which, double keys, double bytes);
 
-/* Median of a few lookups of `count` keys after one that does not count, outside of the rounds. */
+/* Is a warm-up over that began at `begun`? What is timed outside of the rounds has one, too. */
+int bench_warm(double begun);
+
+/* Waits as long, for what was freed just before something that has no warm-up. */
+void bench_settle(void);
+
+/* Median of a few lookups of `count` keys, outside of the rounds. */
 double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
                         const nacre_options *options);
 

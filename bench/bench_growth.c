@@ -23,8 +23,11 @@ static void create(bench_run *run, uint64_t first_slots)
     config.capacity_keys = first_slots / 10 * 8;
     config.seed = 1;
     config.error = &run->error;
-    nacre_map_destroy(run->map);
-    run->map = NULL;
+    if (run->map != NULL) {
+        nacre_map_destroy(run->map);
+        run->map = NULL;
+        bench_settle();
+    }
     bench_must(run, nacre_map_create(run->side->device, &config, &run->map));
 }
 

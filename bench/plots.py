@@ -170,7 +170,7 @@ def draw_compaction(results, side, folder, plot, file):
         axes.set_xticks(range(len(shares)))
         axes.set_xticklabels(["%g" % share for share in shares])
         axes.set_xlabel("share of the items kept")
-        axes.set_ylabel("bytes read and written by the copy bandwidth")
+        axes.set_ylabel("ratio to the copy bandwidth, by bytes read and written")
         axes.set_ylim(bottom=0)
         axes.set_title("%s, %s" % (title, side))
         axes.grid(alpha=0.3)

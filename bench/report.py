@@ -215,6 +215,40 @@ def write_cases(results, side, out):
     out.write("\n")
 
 
+def write_table(out, rows, columns, head):
+    """rows: name -> column -> ratio."""
+    out.write("| %s | %s |\n" % (head, " | ".join(columns)))
+    out.write("|---|%s\n" % ("---|" * len(columns)))
+    for name, ratios in rows.items():
+        out.write(
+            "| %s | %s |\n" % (name, " | ".join(ratio_text(ratios.get(at)) for at in columns))
+        )
+    out.write("\n")
+
+
+def write_compaction(results, side, out):
+    arrays, maps = {}, {}
+    for case in results.cases:
+        found = re.fullmatch(r"(kept|load)=([0-9.]+)(?:/algorithm=(.*))?", case.rest)
+        if case.side != side or case.error or not found:
+            continue
+        algorithm, ratio = found.group(3) or "auto", case.get("ratio")
+        if case.operation == "compact":
+            row = "%s, %s bytes" % (algorithm, case.widths[1:])
+            arrays.setdefault(row, {})[found.group(2)] = ratio
+        elif case.operation == "retrieve" and case.widths == "k8v8":
+            maps.setdefault(algorithm, {})[found.group(2)] = ratio
+    if len(maps) > 1:
+        out.write("## Retrieving 8 + 8 bytes: ratio to C, %s\n\n" % side)
+        loads = sorted({load for ratios in maps.values() for load in ratios})
+        loads = [load for load in loads if all(load in ratios for ratios in maps.values())]
+        write_table(out, maps, loads, "algorithm; load")
+    if arrays:
+        out.write("## Compaction of arrays with a flag byte an item: ratio to C, %s\n\n" % side)
+        shares = sorted({share for ratios in arrays.values() for share in ratios})
+        write_table(out, arrays, shares, "algorithm, items; share kept")
+
+
 def write_memory(results, out):
     grown = [case for case in results.cases if case.operation == "growth" and not case.error]
     if grown:
@@ -270,6 +304,7 @@ def report(path, folder):
         write_targets(results, out)
         for side in results.sides:
             write_cases(results, side, out)
+            write_compaction(results, side, out)
         write_memory(results, out)
         write_duel(os.path.join(os.path.dirname(path), "cpu_duel.txt"), out)
         write_errors(results, out)

@@ -55,6 +55,8 @@ grep -q '^| `map/self/cpu/k8v8/wrong_answer` | FAILED: WRONG' "$folder/out/repor
 grep -qE '^- compiler: (gcc|[A-Za-z ]*[Cc]lang) ?[0-9]' "$folder/out/report.md" ||
     fail "the compiler has no name: $(grep '^- compiler' "$folder/out/report.md")"
 grep -qE '^\| `map/growth/[^|]*\| [0-9]' "$folder/out/report.md" || fail "no memory of growth"
+grep -qE '^\| auto, 8 bytes( \| [0-9.]+){6} \|$' "$folder/out/report.md" ||
+    fail "no table of compaction"
 grep -q '^the duel, line by line$' "$folder/out/report.md" || fail "the duel is left out"
 [ ! -e "$folder/out/growth_cuda.png" ] || fail "a picture of an earlier run is kept"
 [ -e "$folder/out/other.png" ] || fail "a picture of somebody else is gone"
