@@ -51,6 +51,16 @@ static void retrieve(gbench_state *state, const void *argument)
     bench_close(&run);
 }
 
+static void add_algorithms(bench_parameters p)
+{
+    for (p.algorithm = 1; p.algorithm < BENCH_ALGORITHMS; p.algorithm++) {
+        for (p.load = 0.5; p.load < 1; p.load += 0.4) {
+            bench_add("retrieve", retrieve, &p, "load=%.2f/algorithm=%s", p.load,
+                      bench_algorithms[p.algorithm]);
+        }
+    }
+}
+
 void bench_cases_retrieve(const bench_profile *profile)
 {
     const double *loads;
@@ -60,21 +70,17 @@ void bench_cases_retrieve(const bench_profile *profile)
         p.load = loads[i];
         bench_add("retrieve", retrieve, &p, "load=%.2f", p.load);
     }
-    /* On the CPU all algorithms are one. */
-    for (p.algorithm = 1; p.side->capture != NULL && p.algorithm < BENCH_ALGORITHMS;
-         p.algorithm++) {
-        for (p.load = 0.5; p.load < 1; p.load += 0.4) {
-            bench_add("retrieve", retrieve, &p, "load=%.2f/algorithm=%s", p.load,
-                      bench_algorithms[p.algorithm]);
-        }
-    }
-    p.algorithm = NACRE_COMPACT_AUTO;
     p.load = 0.5;
     p.operation = RETRIEVE_IF;
     bench_add("retrieve_if", retrieve, &p, "load=%.2f/half", p.load);
     p.operation = COUNT_IF;
     bench_add("count_if", retrieve, &p, "load=%.2f/half", p.load);
     p.operation = RETRIEVE;
+    if (p.side->naive != NULL) { /* on the CPU all algorithms are one */
+        add_algorithms(p);
+        p.key_bytes = p.value_bytes = 4;
+        add_algorithms(p);
+    }
     for (uint32_t w = 0; w < BENCH_WIDTHS; w++) {
         p.key_bytes = bench_widths[w][0];
         p.value_bytes = bench_widths[w][1];
