@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+const char *const bench_algorithms[BENCH_ALGORITHMS] = {
+    "auto",    "global_atomic", "block_atomic", "warp_aggregated", "tile_4", "tile_8",
+    "tile_16", "tile_32",       "block_scan",   "device_select",   "stable"};
 
 const uint32_t bench_widths[BENCH_WIDTHS][2] = {{8, 4}, {4, 4}, {8, 0}};
 
@@ -198,6 +203,17 @@ void bench_fill(bench_run *run, double load)
     bench_insert_all(run);
 }
 
+uint64_t bench_lower_half(const bench_run *run, nacre_select *select)
+{
+    const int narrow = run->p->key_bytes == 4;
+    nacre_select_init(select, sizeof *select);
+    select->field = NACRE_FIELD_KEY;
+    select->condition.test = NACRE_TEST_RANGE;
+    select->condition.type = narrow ? NACRE_TYPE_U32 : NACRE_TYPE_U64;
+    select->condition.high = (narrow ? UINT32_MAX : UINT64_MAX) / 2;
+    return select->condition.high;
+}
+
 int bench_round(bench_run *run)
 {
     return !run->failed && gbench_next(run->state);
@@ -208,12 +224,24 @@ void bench_start(bench_run *run)
     run->side->start(run->side);
 }
 
+int bench_warm(double begun)
+{
+    return bench_now() - begun >= GBENCH_WARM_SECONDS;
+}
+
+void bench_settle(void)
+{
+    const struct timespec pause = {0, (long)(GBENCH_WARM_SECONDS * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
 double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
                         const nacre_options *options)
 {
     enum { PASSES = 5 };
     double passes[PASSES];
-    for (int i = -1; i < PASSES && !run->failed; i++) {
+    const double begun = bench_now();
+    for (int i = -1; i < PASSES && !run->failed; i += i >= 0 || bench_warm(begun)) {
         run->side->start(run->side);
         bench_must(run, nacre_map_find(run->map, keys, count, answers, options, run->side->stream));
         passes[i < 0 ? 0 : i] = run->side->stop(run->side);

@@ -40,6 +40,9 @@ typedef struct bench_parameters {
     uint64_t slots, rounds;
     uint32_t operation; /* what it says is up to the file */
     uint32_t kind;      /* BENCH_SHUFFLED, ... of keys looked up, or drawn */
+    uint32_t algorithm; /* of compaction */
+    uint32_t item_bytes;
+    double kept; /* share of the items */
     double load;
     double absent_rate;
     double skew;
@@ -68,6 +71,10 @@ bench_text bench_human(uint64_t count);
 
 /* The loads of an axis: some, or all. */
 uint32_t bench_loads(const bench_profile *profile, const double **loads);
+
+/* Algorithms of compaction, by number, as names write them. */
+#define BENCH_ALGORITHMS (NACRE_COMPACT_STABLE + 1)
+extern const char *const bench_algorithms[BENCH_ALGORITHMS];
 
 /* The widths beside 8 + 8 that are shown. */
 #define BENCH_WIDTHS 3
@@ -106,6 +113,9 @@ void bench_create(bench_run *run, double load);
 void bench_fill(bench_run *run, double load);
 void bench_insert_all(bench_run *run);
 
+/* Selects the keys in the lower half of all numbers; the last of them. */
+uint64_t bench_lower_half(const bench_run *run, nacre_select *select);
+
 int bench_round(bench_run *run);
 void bench_start(bench_run *run);
 double bench_stop(bench_run *run);
@@ -114,6 +124,10 @@ void bench_fail(bench_run *run, const char *format, ...) __attribute__((format(p
 
 /* ---- what must be true afterwards ----------------------------------------------------------- */
 
+/* The number at an address of the device, once all that was enqueued is done. */
+uint64_t bench_read(bench_run *run, const uint64_t *number);
+/* Keys [count] are, up to the order, those of run->keys that are not greater than `high`. */
+void bench_expect_keys(bench_run *run, const void *keys, uint64_t high, uint64_t count);
 void bench_expect_size(bench_run *run, uint64_t size);
 /* `answers` of lookups of `keys`; value_bytes 1: of contains. */
 void bench_expect_answers(bench_run *run, const bench_keys *keys, const void *answers,
@@ -138,7 +152,13 @@ void bench_finish(bench_run *run, int which, double keys, double bytes);
 /* The same where the median round did it in `seconds`. */
 void bench_finish_in(bench_run *run, double seconds, int which, double keys, double bytes);
 
-/* Median of a few lookups of `count` keys after one that does not count, outside of the rounds. */
+/* Is a warm-up over that began at `begun`? What is timed outside of the rounds has one, too. */
+int bench_warm(double begun);
+
+/* Waits as long, for what was freed just before something that has no warm-up. */
+void bench_settle(void);
+
+/* Median of a few lookups of `count` keys, outside of the rounds. */
 double bench_time_finds(bench_run *run, const void *keys, void *answers, uint64_t count,
                         const nacre_options *options);
 

@@ -59,6 +59,7 @@ static void add(const bench_parameters *p, const char *rest)
 
 static void add_loads(const bench_profile *profile)
 {
+    static const double targeted[] = {0.5, 0.8, 0.9};
     const double *loads;
     uint32_t count = bench_loads(profile, &loads);
     bench_parameters p = bench_defaults(profile);
@@ -71,7 +72,8 @@ static void add_loads(const bench_profile *profile)
             bench_parameters other = p;
             other.key_bytes = bench_widths[w][0];
             other.value_bytes = bench_widths[w][1];
-            for (other.load = 0.5; other.load < 0.9; other.load += 0.3) {
+            for (uint32_t i = 0; i < sizeof targeted / sizeof targeted[0]; i++) {
+                other.load = targeted[i];
                 add(&other, "");
             }
         }

@@ -23,8 +23,11 @@ static void create(bench_run *run, uint64_t first_slots)
     config.capacity_keys = first_slots / 10 * 8;
     config.seed = 1;
     config.error = &run->error;
-    nacre_map_destroy(run->map);
-    run->map = NULL;
+    if (run->map != NULL) {
+        nacre_map_destroy(run->map);
+        run->map = NULL;
+        bench_settle();
+    }
     bench_must(run, nacre_map_create(run->side->device, &config, &run->map));
 }
 
@@ -48,13 +51,18 @@ static nacre_map_info info_of(bench_run *run)
     return info;
 }
 
-/* One point of the curves: counters curve:07:keys and so on, which the report draws. */
-static void tell_point(bench_run *run, int point, uint64_t keys, double rate)
+/*
+ * One point of the curves, `seconds` after the first batch began: counters curve:07:keys and so on,
+ * which the report draws.
+ */
+static void tell_point(bench_run *run, int point, uint64_t keys, double rate, double seconds)
 {
     char name[32];
     nacre_map_info info = info_of(run);
     snprintf(name, sizeof name, "curve:%02d:keys", point);
     gbench_counter(run->state, name, (double)keys);
+    snprintf(name, sizeof name, "curve:%02d:seconds", point);
+    gbench_counter(run->state, name, seconds);
     snprintf(name, sizeof name, "curve:%02d:memory", point);
     gbench_counter(run->state, name, (double)info.memory_bytes);
     snprintf(name, sizeof name, "curve:%02d:rate", point);
@@ -78,7 +86,7 @@ static double grow(bench_run *run, double *seconds)
         since += seconds[batches++];
         keys_since += count;
         if (at + count >= p->keys * (uint64_t)(point + 1) / POINTS) {
-            tell_point(run, point++, at + count, (double)keys_since / since);
+            tell_point(run, point++, at + count, (double)keys_since / since, total);
             since = 0;
             keys_since = 0;
         }
@@ -206,8 +214,8 @@ void bench_cases_growth(const bench_profile *profile)
         }
     }
     p.key_bytes = p.value_bytes = 4;
-    p.batch = 1000000;
-    if (profile->full) {
+    for (uint32_t i = 0; profile->full && i < sizeof batches / sizeof batches[0]; i++) {
+        p.batch = batches[i];
         add_growth(&p);
     }
 }

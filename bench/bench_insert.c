@@ -78,7 +78,7 @@ static void expect_counts(bench_run *run, uint64_t keys, uint64_t elements)
     }
     bench_must(run, nacre_map_retrieve(run->map, NULL, counts, keys, needed, &run->options,
                                        run->side->stream));
-    uint64_t sum = run->side->sum(run->side, counts, run->p->value_bytes, keys);
+    uint64_t sum = run->side->sum(run->side, counts, run->p->value_bytes, NULL, UINT64_MAX, keys);
     if (sum != elements) {
         bench_fail(run, "WRONG: counts add up to %" PRIu64 ", not %" PRIu64, sum, elements);
     }

@@ -1,46 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every key and value of a table, written densely: the table is read, the pairs are written. */
+/*
+ * Keys and values of a table, written densely: all of them, by each algorithm, and the half in a
+ * range of keys; that half counted. The table is read, the pairs are written.
+ */
 #include "cases.h"
 
-#include <inttypes.h>
+enum { RETRIEVE, RETRIEVE_IF, COUNT_IF };
 
 static void retrieve(gbench_state *state, const void *argument)
 {
     bench_run run;
+    nacre_select half;
     bench_open(&run, state, argument);
-    bench_fill(&run, run.p->load);
-    const uint32_t key_bytes = run.p->key_bytes, value_bytes = run.p->value_bytes;
+    const bench_parameters *p = run.p;
     bench_side *side = run.side;
-    void *keys = bench_memory(&run, run.count * key_bytes);
-    void *values = bench_memory(&run, run.count * value_bytes);
-    uint64_t *needed = bench_memory(&run, 8), retrieved = 0;
+    bench_fill(&run, p->load);
+    uint64_t high = bench_lower_half(&run, &half);
+    void *keys = bench_memory(&run, run.count * p->key_bytes);
+    void *values = bench_memory(&run, run.count * p->value_bytes);
+    uint64_t *needed = bench_memory(&run, 8);
+    nacre_options options = run.options;
+    options.algorithm = p->algorithm;
     while (bench_round(&run)) {
         bench_start(&run);
-        bench_must(&run, nacre_map_retrieve(run.map, keys, values, run.count, needed, &run.options,
-                                            side->stream));
+        bench_must(&run, p->operation == COUNT_IF
+                             ? nacre_map_count_if(run.map, &half, needed, &options, side->stream)
+                         : p->operation == RETRIEVE_IF
+                             ? nacre_map_retrieve_if(run.map, &half, keys, values, run.count,
+                                                     needed, &options, side->stream)
+                             : nacre_map_retrieve(run.map, keys, values, run.count, needed,
+                                                  &options, side->stream));
         bench_stop(&run);
     }
-    if (!run.failed) {
-        bench_must(
-            &run, nacre_memory_copy(side->device, needed, 8, &retrieved, &run.error, side->stream));
-        bench_must(&run, nacre_stream_wait(side->device, side->stream, &run.error));
-        if (retrieved != run.count || side->sum(side, keys, key_bytes, run.count) !=
-                                          side->sum(side, run.keys, key_bytes, run.count)) {
-            bench_fail(&run,
-                       "WRONG: the %" PRIu64 " keys retrieved are not the %" PRIu64 " inserted",
-                       retrieved, run.count);
-        } else if (value_bytes > 0) {
-            uint64_t wrong =
-                side->wrong_pairs(side, keys, key_bytes, values, value_bytes, run.count);
-            if (wrong != 0) {
-                bench_fail(&run, "WRONG: %" PRIu64 " of %" PRIu64 " values", wrong, run.count);
-            }
+    const uint64_t found = bench_read(&run, needed);
+    if (p->operation == COUNT_IF && !run.failed) {
+        bench_must(&run, nacre_map_retrieve_if(run.map, &half, keys, values, run.count, needed,
+                                               &options, side->stream));
+    }
+    bench_expect_keys(&run, keys, p->operation == RETRIEVE ? UINT64_MAX : high, found);
+    if (p->value_bytes > 0 && !run.failed) {
+        uint64_t wrong = side->wrong_pairs(side, keys, p->key_bytes, values, p->value_bytes, found);
+        if (wrong != 0) {
+            bench_fail(&run, "WRONG: %llu values", (unsigned long long)wrong);
         }
     }
-    bench_finish(&run, BENCH_COPY, (double)run.count,
-                 (double)run.slots * (double)bench_slot_bytes(run.p) +
-                     (double)run.count * (key_bytes + value_bytes));
+    const uint64_t written = p->operation == COUNT_IF ? 0 : found;
+    bench_finish(
+        &run, BENCH_COPY, (double)run.count,
+        (double)(run.slots * bench_slot_bytes(p) + written * (p->key_bytes + p->value_bytes)));
     bench_close(&run);
+}
+
+static void add_algorithms(bench_parameters p)
+{
+    for (p.algorithm = 1; p.algorithm < BENCH_ALGORITHMS; p.algorithm++) {
+        for (p.load = 0.5; p.load < 1; p.load += 0.4) {
+            bench_add("retrieve", retrieve, &p, "load=%.2f/algorithm=%s", p.load,
+                      bench_algorithms[p.algorithm]);
+        }
+    }
 }
 
 void bench_cases_retrieve(const bench_profile *profile)
@@ -51,6 +69,17 @@ void bench_cases_retrieve(const bench_profile *profile)
     for (uint32_t i = 0; i < count; i++) {
         p.load = loads[i];
         bench_add("retrieve", retrieve, &p, "load=%.2f", p.load);
+    }
+    p.load = 0.5;
+    p.operation = RETRIEVE_IF;
+    bench_add("retrieve_if", retrieve, &p, "load=%.2f/half", p.load);
+    p.operation = COUNT_IF;
+    bench_add("count_if", retrieve, &p, "load=%.2f/half", p.load);
+    p.operation = RETRIEVE;
+    if (p.side->naive != NULL) { /* on the CPU all algorithms are one */
+        add_algorithms(p);
+        p.key_bytes = p.value_bytes = 4;
+        add_algorithms(p);
     }
     for (uint32_t w = 0; w < BENCH_WIDTHS; w++) {
         p.key_bytes = bench_widths[w][0];

@@ -10,13 +10,16 @@
     X(limit)           \
     X(insert)          \
     X(find)            \
+    X(match)           \
     X(erase)           \
     X(retrieve)        \
+    X(compact)         \
     X(maintain)        \
     X(growth)          \
     X(churn)           \
     X(streams)         \
-    X(small)
+    X(small)           \
+    X(view)
 
 /* Adds the file's cases for the profile's side. */
 #define BENCH_DECLARE(name) void bench_cases_##name(const bench_profile *profile);

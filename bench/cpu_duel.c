@@ -6,7 +6,7 @@
  *     cpu_duel [millions of keys, default 10] [repetitions, default 3]
  *
  * All take part in each repetition, so that a disturbance of the machine meets all alike; medians
- * are told. Every answer is checked.
+ * are told, and whether the targets for maps of this size are met. Every answer is checked.
  */
 #include "cpu_duel.h"
 
@@ -19,6 +19,15 @@
 #include <nacre/nacre.h>
 
 #define REPETITIONS_MAX 15
+
+/* Ratios to reach, from so many keys on: one thread to boost, and two threads to one. */
+#define TARGET_KEYS         10000000
+#define TARGET_HIT          1.8
+#define TARGET_MISS         0.9
+#define TARGET_INSERT       2.5
+#define TARGET_THREADS      1.3 /* on few, perhaps shared, cores */
+#define TARGET_THREADS_MANY 1.8 /* on MANY_THREADS cores or more */
+#define MANY_THREADS        8
 
 /* A bijection of 64 bits: keys without a pattern, all different. */
 static uint64_t mix(uint64_t x)
@@ -193,6 +202,19 @@ typedef struct contender {
     duel_times median;
 } contender;
 
+/* Tells how many threads its device has. */
+static uint32_t add_contender(contender *nacre, uint32_t threads)
+{
+    char text[128];
+    uint32_t count = 1;
+    nacre->device = open_device(threads);
+    must(nacre_device_describe(nacre->device, NULL, NULL, text, sizeof text), NULL);
+    text[strcspn(text, ";")] = 0;
+    snprintf(nacre->name, sizeof nacre->name, "nacre, %.48s", text);
+    sscanf(text, "cpu, %" SCNu32, &count);
+    return count;
+}
+
 static void tell(const contender *contender, const duel_times *base, uint64_t count)
 {
     const duel_times *times = &contender->median;
@@ -205,6 +227,34 @@ static void tell(const contender *contender, const duel_times *base, uint64_t co
         base->miss / times->miss, times->load);
 }
 
+static void judge(const char *what, double ratio, double target)
+{
+    printf("%-44s %5.2f x  >= %.1f  %s\n", what, ratio, target,
+           ratio >= target ? "met" : "NOT MET");
+}
+
+static void judge_all(const duel_times *boost, const duel_times *one, const duel_times *two,
+                      uint64_t count, uint32_t threads_here)
+{
+    const double threads = threads_here >= MANY_THREADS ? TARGET_THREADS_MANY : TARGET_THREADS;
+    if (count < TARGET_KEYS) {
+        printf("targets are for %d M keys and more\n", TARGET_KEYS / 1000000);
+        return;
+    }
+    if (boost != NULL) {
+        judge("one thread to boost: find, hits", boost->hit / one->hit, TARGET_HIT);
+        judge("one thread to boost: find, misses", boost->miss / one->miss, TARGET_MISS);
+        judge("one thread to boost: insert, growing", boost->insert / one->insert, TARGET_INSERT);
+    }
+    if (threads_here < 2) {
+        printf("SKIPPED: two threads to one: there is one core\n");
+        return;
+    }
+    judge("two threads to one: find, hits", one->hit / two->hit, threads);
+    judge("two threads to one: find, misses", one->miss / two->miss, threads);
+    judge("two threads to one: insert, growing", one->insert / two->insert, threads);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t count = (uint64_t)((argc > 1 ? atof(argv[1]) : 10.0) * 1e6);
@@ -214,19 +264,20 @@ int main(int argc, char **argv)
                 REPETITIONS_MAX);
         return 1;
     }
-    static contender all[3];
+    static contender all[4];
 #ifdef NACRE_DUEL_NO_BOOST
     printf("SKIPPED: boost::unordered_flat_map: %s\n", NACRE_DUEL_NO_BOOST);
 #else
     snprintf(all[contenders++].name, sizeof all[0].name, "boost::unordered_flat_map");
 #endif
-    for (uint32_t threads = 1; threads <= 2; threads++) {
-        contender *nacre = &all[contenders++];
-        char text[128];
-        nacre->device = open_device(threads % 2); /* 0: as many as there are */
-        must(nacre_device_describe(nacre->device, NULL, NULL, text, sizeof text), NULL);
-        text[strcspn(text, ";")] = 0;
-        snprintf(nacre->name, sizeof nacre->name, "nacre, %.48s", text);
+    const int one = contenders, two = one + 1;
+    add_contender(&all[contenders++], 1);
+    add_contender(&all[contenders++], 2);
+    const uint32_t threads_here = add_contender(&all[contenders], 0); /* as many as there are */
+    if (threads_here > 2) {
+        contenders++;
+    } else {
+        nacre_device_close(all[contenders].device);
     }
 
     duel_workload workload = make_workload(count);
@@ -256,6 +307,8 @@ int main(int argc, char **argv)
         tell(&all[i], &all[0].median, count);
         nacre_device_close(all[i].device);
     }
+    judge_all(one > 0 ? &all[0].median : NULL, &all[one].median, &all[two].median, count,
+              threads_here);
     printf("%s\n", wrong ? "WRONG ANSWERS" : "all answers right");
     return wrong;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kernel of the suite: what bounds a map on a GPU, and the workload. */
+/*
+ * Kernels of the suite: what bounds a map on a GPU, the workload, and compaction in its naive
+ * forms.
+ */
 #include "cuda_kernels.h"
 
 #include <cuda_runtime.h>
@@ -124,14 +127,37 @@ static __global__ void wrong_pairs(const void *keys, uint32_t key_bytes, const v
     add_up(mine, result);
 }
 
-static __global__ void sum(const void *array, uint32_t bytes, uint64_t count, uint64_t *result)
+static __global__ void wrong_matches(bench_keys keys, uint64_t count, const void *indices,
+                                     const void *values, uint32_t value_bytes, uint64_t matches,
+                                     uint64_t *result)
+{
+    uint64_t mine = 0;
+    FOR_EACH(i, matches)
+    {
+        mine += !bench_is_match(&keys, count, bench_load(indices, 4, i),
+                                bench_load(values, value_bytes, i), value_bytes);
+    }
+    add_up(mine, result);
+}
+
+static __global__ void sum(const void *array, uint32_t bytes, const uint8_t *flags, uint64_t high,
+                           uint64_t count, uint64_t *result)
 {
     uint64_t mine = 0;
     FOR_EACH(i, count)
     {
-        mine += bench_load(array, bytes, i);
+        uint64_t number = bench_load(array, bytes, i);
+        mine += number <= high && (flags == nullptr || flags[i] == 1) ? number : 0;
     }
     add_up(mine, result);
+}
+
+static __global__ void flag(uint8_t *flags, double share, uint64_t count)
+{
+    FOR_EACH(i, count)
+    {
+        flags[i] = (uint8_t)bench_is_kept(i, share);
+    }
 }
 
 static __global__ void mark(bench_keys keys, uint64_t count, uint8_t *seen)
@@ -162,13 +188,69 @@ void bench_cuda_wrong_pairs(const void *keys, uint32_t key_bytes, const void *va
                                                 result);
 }
 
-void bench_cuda_sum(const void *array, uint32_t bytes, uint64_t count, uint64_t *result,
-                    cudaStream_t stream)
+void bench_cuda_wrong_matches(const bench_keys *keys, uint64_t count, const void *indices,
+                              const void *values, uint32_t value_bytes, uint64_t matches,
+                              uint64_t *result, cudaStream_t stream)
 {
-    sum<<<blocks, threads, 0, stream>>>(array, bytes, count, result);
+    wrong_matches<<<blocks, threads, 0, stream>>>(*keys, count, indices, values, value_bytes,
+                                                  matches, result);
+}
+
+void bench_cuda_sum(const void *array, uint32_t bytes, const uint8_t *flags, uint64_t high,
+                    uint64_t count, uint64_t *result, cudaStream_t stream)
+{
+    sum<<<blocks, threads, 0, stream>>>(array, bytes, flags, high, count, result);
+}
+
+void bench_cuda_flag(uint8_t *flags, double share, uint64_t count, cudaStream_t stream)
+{
+    flag<<<blocks, threads, 0, stream>>>(flags, share, count);
 }
 
 void bench_cuda_mark(const bench_keys *keys, uint64_t count, uint8_t *seen, cudaStream_t stream)
 {
     mark<<<blocks, threads, 0, stream>>>(*keys, count, seen);
+}
+
+/* ---- compaction, naively --------------------------------------------------------------------- */
+
+/* An atomic per item kept; in assembly, since the compiler would join them to one per warp. */
+static __global__ void naive_per_item(const uint64_t *items, const uint8_t *flags, uint64_t count,
+                                      uint64_t *out, uint64_t *needed)
+{
+    FOR_EACH(i, count)
+    {
+        if (flags[i] != 0) {
+            u64 place;
+            asm volatile("atom.global.add.u64 %0, [%1], 1;" : "=l"(place) : "l"(needed) : "memory");
+            out[place] = items[i];
+        }
+    }
+}
+
+/* An atomic per warp that keeps something. */
+static __global__ void naive_per_warp(const uint64_t *items, const uint8_t *flags, uint64_t count,
+                                      uint64_t *out, uint64_t *needed)
+{
+    FOR_EACH(i, count)
+    {
+        const bool kept = flags[i] != 0;
+        const unsigned here = __activemask(), votes = __ballot_sync(here, kept);
+        const unsigned lane = threadIdx.x % 32, leader = votes != 0 ? __ffs((int)votes) - 1 : 0;
+        u64 place = 0;
+        if (votes != 0 && lane == leader) {
+            place = atomicAdd((u64 *)needed, (u64)__popc(votes));
+        }
+        place = __shfl_sync(here, place, (int)leader);
+        if (kept) {
+            out[place + __popc(votes & ((1u << lane) - 1))] = items[i];
+        }
+    }
+}
+
+void bench_cuda_naive(int per_warp, const uint64_t *items, const uint8_t *flags, uint64_t count,
+                      uint64_t *out, uint64_t *needed, cudaStream_t stream)
+{
+    auto kernel = per_warp ? naive_per_warp : naive_per_item;
+    kernel<<<one_each(count), threads, 0, stream>>>(items, flags, count, out, needed);
 }

@@ -3,6 +3,7 @@
 #include "gbench.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <regex>
@@ -15,9 +16,10 @@ struct gbench_state {
     benchmark::State *state;
     std::vector<double> seconds;
     std::string summary;
-    bool warm;     /* the warm-up round has begun */
+    bool warm;     /* the warm-up has begun */
     bool counting; /* it is over */
     bool ended;    /* skipped or failed */
+    std::chrono::steady_clock::time_point begun;
 };
 
 namespace
@@ -61,7 +63,7 @@ double quantile(std::vector<double> values, double which)
 
 void run(benchmark::State &state, const entry &entry)
 {
-    gbench_state own = {&state, {}, "", false, false, false};
+    gbench_state own = {&state, {}, "", false, false, false, {}};
     std::printf("[%3zu/%zu] %-58s ", ++begun, chosen, entry.name.c_str());
     std::fflush(stdout);
     entry.function(&own, entry.argument);
@@ -147,8 +149,14 @@ int gbench_next(gbench_state *state)
     if (state->ended) {
         return 0;
     }
+    const auto now = std::chrono::steady_clock::now();
     if (!state->warm) {
         state->warm = true;
+        state->begun = now;
+        return 1;
+    }
+    if (!state->counting &&
+        now - state->begun < std::chrono::duration<double>(GBENCH_WARM_SECONDS)) {
         return 1;
     }
     state->counting = true;

@@ -11,11 +11,17 @@
  *     }
  *     gbench_counter(state, "keys/s", keys / gbench_median(state));
  *
- * The first round is a warm-up whose time does not count. Median and spread of the others become
- * the counters `seconds` and `spread`.
+ * The first rounds are a warm-up whose times do not count: one, or as many as begin within
+ * GBENCH_WARM_SECONDS. Median and spread of the others become the counters `seconds` and `spread`.
  */
 #ifndef NACRE_BENCH_GBENCH_H
 #define NACRE_BENCH_GBENCH_H
+
+/*
+ * What earlier cases have left behind is over by then: drivers of GPUs clear freed memory in the
+ * background, gigabytes for some ten milliseconds, and take a tenth of the bandwidth meanwhile.
+ */
+#define GBENCH_WARM_SECONDS 0.03
 
 #include <stddef.h>
 #include <stdint.h>

@@ -19,6 +19,29 @@ void bench_expect_size(bench_run *run, uint64_t expected)
     }
 }
 
+uint64_t bench_read(bench_run *run, const uint64_t *number)
+{
+    uint64_t value = 0;
+    if (!run->failed) {
+        bench_must(run, nacre_memory_copy(run->side->device, number, 8, &value, &run->error,
+                                          run->side->stream));
+        bench_must(run, nacre_stream_wait(run->side->device, run->side->stream, &run->error));
+    }
+    return value;
+}
+
+void bench_expect_keys(bench_run *run, const void *keys, uint64_t high, uint64_t count)
+{
+    bench_side *side = run->side;
+    const uint32_t bytes = run->p->key_bytes;
+    if (!run->failed &&
+        (count > run->count || side->sum(side, keys, bytes, NULL, UINT64_MAX, count) !=
+                                   side->sum(side, run->keys, bytes, NULL, high, run->count))) {
+        bench_fail(run, "WRONG: the %" PRIu64 " keys are not those among %" PRIu64, count,
+                   run->count);
+    }
+}
+
 void bench_expect_answers(bench_run *run, const bench_keys *keys, const void *answers,
                           uint32_t value_bytes, uint64_t missing, uint64_t count)
 {
@@ -80,7 +103,10 @@ static double limit_of(bench_run *run, int which, uint64_t slots)
             bench_fail(run, "no memory for the limit beside it");
             return 1;
         }
-        side->limits_pass(side, limits, which);
+        const double begun = bench_now();
+        do {
+            side->limits_pass(side, limits, which);
+        } while (!bench_warm(begun));
         for (int i = 0; i < PASSES; i++) {
             passes[i] = side->limits_pass(side, limits, which);
         }
@@ -162,7 +188,10 @@ void bench_finish_in(bench_run *run, double seconds, int which, double keys, dou
     if (run->failed) {
         return;
     }
-    bench_must(run, nacre_map_info_get(run->map, &info, &run->error));
+    info.capacity_slots = run->p->slots; /* without a map: as large a table */
+    if (run->map != NULL) {
+        bench_must(run, nacre_map_info_get(run->map, &info, &run->error));
+    }
     if (run->count > 0) {
         bench_counter(run, "load", (double)run->count / (double)run->slots);
     }

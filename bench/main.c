@@ -105,7 +105,14 @@ int main(int argc, char **argv)
     gbench_init(&argc, argv);
     const char *profile = take_profile(&argc, argv);
     gbench_context("profile", profile);
-    gbench_context("compiler", __VERSION__);
+#if defined(__clang__)
+    gbench_context("compiler", __VERSION__); /* begins with the name */
+#else
+    gbench_context("compiler", "gcc " __VERSION__);
+#endif
+#if NACRE_HAVE_CUDA
+    gbench_context("toolkit", NACRE_CUDA_TOOLKIT);
+#endif
     tell_processor();
     if (bench_side_cpu(&cpu, "cpu", 0, &error) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], error.message);

@@ -3,7 +3,8 @@
 """Turns the suite's JSON into a report, or compares two runs.
 
     report.py RESULTS.json [FOLDER]     report.md and, where matplotlib is, PNG plots in FOLDER
-                                        (default: the folder of RESULTS.json)
+                                        (default: the folder of RESULTS.json); a cpu_duel.txt
+                                        beside RESULTS.json, cpu_duel's output, becomes part of it
     report.py --compare OLD.json NEW.json    per case: better, worse, or noise
 
 Only Python 3.8's own library is needed; without matplotlib the report has no pictures and says so.
@@ -14,11 +15,14 @@ import os
 import re
 import sys
 
+import plots
+
 LIMIT_NAMES = {
     "copy": "C, copy bandwidth",
     "read": "G, random reads",
     "update": "A, random updates",
 }
+SIDES = ("cpu", "cuda")
 NOISE_MIN = 0.03  # less than this is never told as a change
 
 
@@ -75,7 +79,7 @@ class Results:
         self.cases = [Case(entry) for entry in data["benchmarks"]]
         self.by_name = {case.name: case for case in self.cases}
         self.sides = [
-            side for side in ("cpu", "cuda") if any(case.side == side for case in self.cases)
+            side for side in SIDES if any(case.side == side for case in self.cases)
         ]
 
 
@@ -184,6 +188,7 @@ def write_cases(results, side, out):
         for counter, form in (
             ("us/call", "%.2f us a call"),
             ("of_fresh", "%.2f of a fresh map"),
+            ("of_batch", "%.2f of the batch call"),
             ("longest", "longest batch %.1f x the median"),
             ("memory_peak", "memory peak %.2f of the end's"),
             ("mean_load", "mean load %.2f"),
@@ -210,6 +215,62 @@ def write_cases(results, side, out):
     out.write("\n")
 
 
+def write_table(out, rows, columns, head):
+    """rows: name -> column -> ratio."""
+    out.write("| %s | %s |\n" % (head, " | ".join(columns)))
+    out.write("|---|%s\n" % ("---|" * len(columns)))
+    for name, ratios in rows.items():
+        out.write(
+            "| %s | %s |\n" % (name, " | ".join(ratio_text(ratios.get(at)) for at in columns))
+        )
+    out.write("\n")
+
+
+def write_compaction(results, side, out):
+    arrays, maps = {}, {}
+    for case in results.cases:
+        found = re.fullmatch(r"(kept|load)=([0-9.]+)(?:/algorithm=(.*))?", case.rest)
+        if case.side != side or case.error or not found:
+            continue
+        algorithm, ratio = found.group(3) or "auto", case.get("ratio")
+        if case.operation == "compact":
+            row = "%s, %s bytes" % (algorithm, case.widths[1:])
+            arrays.setdefault(row, {})[found.group(2)] = ratio
+        elif case.operation == "retrieve" and case.widths == "k8v8":
+            maps.setdefault(algorithm, {})[found.group(2)] = ratio
+    if len(maps) > 1:
+        out.write("## Retrieving 8 + 8 bytes: ratio to C, %s\n\n" % side)
+        loads = sorted({load for ratios in maps.values() for load in ratios})
+        loads = [load for load in loads if all(load in ratios for ratios in maps.values())]
+        write_table(out, maps, loads, "algorithm; load")
+    if arrays:
+        out.write("## Compaction of arrays with a flag byte an item: ratio to C, %s\n\n" % side)
+        shares = sorted({share for ratios in arrays.values() for share in ratios})
+        write_table(out, arrays, shares, "algorithm, items; share kept")
+
+
+def write_memory(results, out):
+    grown = [case for case in results.cases if case.operation == "growth" and not case.error]
+    if grown:
+        out.write(
+            "## Memory of a map that grows\n\n| case | keys | at the end | peak | bytes a key |\n"
+            "|---|---|---|---|---|\n"
+        )
+        for case in grown:
+            end, keys = case.get("memory_bytes"), case.get("keys")
+            out.write(
+                "| `%s` | %s | %s | %.2f x | %.1f |\n"
+                % (case.name, human(keys), human(end, "B"), case.get("memory_peak"), end / keys)
+            )
+        out.write("\n")
+
+
+def write_duel(path, out):
+    if os.path.exists(path):
+        with open(path) as duel:
+            out.write("## CPU against boost::unordered_flat_map\n\n```\n%s```\n\n" % duel.read())
+
+
 def write_errors(results, out):
     wrong = [case for case in results.cases if case.error]
     if wrong:
@@ -222,13 +283,14 @@ def write_errors(results, out):
 def report(path, folder):
     results = Results(path)
     os.makedirs(folder, exist_ok=True)
+    plots.remove_all(folder, SIDES)
     try:
         import matplotlib
 
         matplotlib.use("Agg")
         import matplotlib.pyplot as plot
 
-        pictures = draw_all(results, folder, plot)
+        pictures = plots.draw_all(results, folder, plot)
     except ImportError:
         pictures = None
     target = os.path.join(folder, "report.md")
@@ -242,6 +304,9 @@ def report(path, folder):
         write_targets(results, out)
         for side in results.sides:
             write_cases(results, side, out)
+            write_compaction(results, side, out)
+        write_memory(results, out)
+        write_duel(os.path.join(os.path.dirname(path), "cpu_duel.txt"), out)
         write_errors(results, out)
     print("report: %s" % target)
     if pictures is None:
@@ -249,164 +314,6 @@ def report(path, folder):
             "no plots: install matplotlib (Debian: python3-matplotlib) and run %s %s"
             % (sys.argv[0], path)
         )
-
-
-# ---- plots --------------------------------------------------------------------------------------
-
-OVER_LOAD = ("find_hit", "find_miss", "insert", "erase", "retrieve", "maintain")
-
-
-def unit_of(side):
-    return (1e9, "G keys/s") if side == "cuda" else (1e6, "M keys/s")
-
-
-def over_load(results, side, operation, widths):
-    """The cases of an operation that differ in nothing but the load."""
-    cases = [
-        case
-        for case in results.cases
-        if case.side == side
-        and case.operation == operation
-        and case.widths == widths
-        and re.fullmatch(r"load=[0-9.]+", case.rest)
-        and case.get("keys/s")
-    ]
-    return sorted(cases, key=lambda case: case.get("load"))
-
-
-def save(figure, folder, file, plot):
-    figure.tight_layout()
-    figure.savefig(os.path.join(folder, file), dpi=110)
-    plot.close(figure)
-
-
-def draw_over_load(results, side, folder, plot, counter, title, file):
-    figure, axes = plot.subplots(figsize=(9, 5))
-    for operation in OVER_LOAD:
-        if counter == "keys/s" and operation in ("retrieve", "maintain"):
-            continue  # bounded by bytes: another scale
-        cases = over_load(results, side, operation, "k8v8")
-        if not cases:
-            continue
-        scale = unit_of(side)[0] if counter == "keys/s" else 1
-        (line,) = axes.plot(
-            [case.get("load") for case in cases],
-            [case.get(counter) / scale for case in cases],
-            marker="o",
-            label=operation,
-        )
-        if counter == "keys/s" and cases[0].get("predicted"):
-            axes.plot(
-                [case.get("load") for case in cases],
-                [case.get("predicted") / scale for case in cases],
-                linestyle=":",
-                color=line.get_color(),
-                label=operation + ", predicted",
-            )
-        goals = [case for case in cases if "min:" + counter in case.counters]
-        axes.scatter(
-            [case.get("load") for case in goals],
-            [case.get("min:" + counter) for case in goals],
-            marker="_",
-            s=300,
-            color=line.get_color(),
-        )
-    axes.set_xlabel("load")
-    axes.set_ylabel(unit_of(side)[1] if counter == "keys/s" else "ratio (dashes: targets)")
-    axes.set_ylim(bottom=0)
-    axes.set_title("%s, %s, 8-byte keys and values" % (title, side))
-    axes.grid(alpha=0.3)
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    save(figure, folder, file, plot)
-    return title + ", " + side, file
-
-
-def draw_growth(results, side, folder, plot, file):
-    cases = [
-        case
-        for case in results.cases
-        if case.side == side
-        and case.operation == "growth"
-        and case.widths == "k8v8"
-        and len(case.curve("keys")) > 1
-    ]
-    if not cases:
-        return None
-    figure, (rates, memory) = plot.subplots(1, 2, figsize=(12, 5))
-    for case in cases:
-        millions = [keys / 1e6 for keys in case.curve("keys")]
-        rates.plot(
-            millions,
-            [rate / unit_of(side)[0] for rate in case.curve("rate")],
-            marker=".",
-            label=case.rest,
-        )
-        memory.plot(
-            millions, [size / 1e6 for size in case.curve("memory")], marker=".", label=case.rest
-        )
-    for axes, label in (
-        (rates, unit_of(side)[1] + ", growth included"),
-        (memory, "MB held by the map"),
-    ):
-        axes.set_xlabel("million keys")
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-        axes.legend()
-    figure.suptitle("Growing by itself, %s" % side)
-    save(figure, folder, file, plot)
-    return "Growth, " + side, file
-
-
-def draw_over_batch(results, side, folder, plot, file):
-    """Lookups in batches of every length, without a graph."""
-    cases = [
-        case
-        for case in results.cases
-        if case.side == side
-        and case.operation == "find_hit"
-        and re.fullmatch(r"load=0.50/batch=.*", case.rest)
-        and case.get("keys/s")
-    ]
-    if len(cases) < 3:
-        return None
-    figure, axes = plot.subplots(figsize=(9, 5))
-    axes.loglog(
-        [case.get("keys") for case in cases],
-        [case.get("keys/s") / unit_of(side)[0] for case in cases],
-        marker="o",
-    )
-    axes.set_xlabel("keys a call")
-    axes.set_ylabel(unit_of(side)[1])
-    axes.set_title("Lookups against batch length, %s, load 0.5" % side)
-    axes.grid(alpha=0.3, which="both")
-    save(figure, folder, file, plot)
-    return "Batch length, " + side, file
-
-
-def draw_all(results, folder, plot):
-    pictures = []
-    for side in results.sides:
-        if over_load(results, side, "find_hit", "k8v8"):
-            pictures.append(
-                draw_over_load(
-                    results, side, folder, plot, "keys/s", "Rate against load", "rate_%s.png" % side
-                )
-            )
-            pictures.append(
-                draw_over_load(
-                    results,
-                    side,
-                    folder,
-                    plot,
-                    "ratio",
-                    "Ratio to the limit",
-                    "ratio_%s.png" % side,
-                )
-            )
-        pictures.append(draw_over_batch(results, side, folder, plot, "batch_%s.png" % side))
-        pictures.append(draw_growth(results, side, folder, plot, "growth_%s.png" % side))
-    return [picture for picture in pictures if picture]
 
 
 # ---- comparing two runs -------------------------------------------------------------------------

@@ -47,8 +47,15 @@ struct bench_side {
     /* Pairs whose value is not that of their key. */
     uint64_t (*wrong_pairs)(bench_side *, const void *keys, uint32_t key_bytes, const void *values,
                             uint32_t value_bytes, uint64_t count);
-    /* Modulo 2^64. */
-    uint64_t (*sum)(bench_side *, const void *array, uint32_t bytes, uint64_t count);
+    /* Pairs of a match of [count] `keys` that are not right; indices of 4 bytes. */
+    uint64_t (*wrong_matches)(bench_side *, const bench_keys *keys, uint64_t count,
+                              const void *indices, const void *values, uint32_t value_bytes,
+                              uint64_t matches);
+    /* Modulo 2^64, of the elements up to `high`; `flags` [count], or NULL: of those with a 1. */
+    uint64_t (*sum)(bench_side *, const void *array, uint32_t bytes, const uint8_t *flags,
+                    uint64_t high, uint64_t count);
+    /* Writes a flag for each item, 1 for a share of them. */
+    void (*flag)(bench_side *, uint8_t *flags, double share, uint64_t count);
     /* Different keys among `count`. */
     uint64_t (*distinct)(bench_side *, const bench_keys *, uint64_t count);
 
@@ -69,6 +76,18 @@ struct bench_side {
     void *(*captured)(bench_side *);
     void (*replay)(bench_side *, void *graph);
     void (*drop)(bench_side *, void *graph);
+
+    /*
+     * Kernels of the suite's own, enqueued; all NULL where there are none. Compaction of 8-byte
+     * items in its naive forms: an atomic on *needed, zeroed before, per item kept or per warp.
+     * Lookups and insertions of 8-byte keys and values through a view.
+     */
+    void (*naive)(bench_side *, int per_warp, const void *items, const uint8_t *flags,
+                  uint64_t count, void *out, uint64_t *needed);
+    nacre_status (*view_find)(bench_side *, nacre_map *, const void *keys, uint64_t count,
+                              void *values_out, nacre_error *error);
+    nacre_status (*view_insert)(bench_side *, nacre_map *, const void *keys, const void *values,
+                                uint64_t count, nacre_error *error);
 };
 
 /* 0, or -1 with `error` filled. `threads` as in nacre_device_config. */

@@ -60,14 +60,37 @@ static uint64_t wrong_pairs(bench_side *side, const void *keys, uint32_t key_byt
     return result;
 }
 
-static uint64_t sum(bench_side *side, const void *array, uint32_t bytes, uint64_t count)
+static uint64_t wrong_matches(bench_side *side, const bench_keys *keys, uint64_t count,
+                              const void *indices, const void *values, uint32_t value_bytes,
+                              uint64_t matches)
+{
+    uint64_t result = 0;
+    (void)side;
+    for (uint64_t i = 0; i < matches; i++) {
+        result += !bench_is_match(keys, count, bench_load(indices, 4, i),
+                                  bench_load(values, value_bytes, i), value_bytes);
+    }
+    return result;
+}
+
+static uint64_t sum(bench_side *side, const void *array, uint32_t bytes, const uint8_t *flags,
+                    uint64_t high, uint64_t count)
 {
     uint64_t result = 0;
     (void)side;
     for (uint64_t i = 0; i < count; i++) {
-        result += bench_load(array, bytes, i);
+        uint64_t number = bench_load(array, bytes, i);
+        result += number <= high && (flags == NULL || flags[i] == 1) ? number : 0;
     }
     return result;
+}
+
+static void flag(bench_side *side, uint8_t *flags, double share, uint64_t count)
+{
+    (void)side;
+    for (uint64_t i = 0; i < count; i++) {
+        flags[i] = (uint8_t)bench_is_kept(i, share);
+    }
 }
 
 static uint64_t distinct(bench_side *side, const bench_keys *keys, uint64_t count)
@@ -247,7 +270,9 @@ int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_e
                          .make = make,
                          .wrong = wrong,
                          .wrong_pairs = wrong_pairs,
+                         .wrong_matches = wrong_matches,
                          .sum = sum,
+                         .flag = flag,
                          .distinct = distinct,
                          .start = start,
                          .stop = stop,

@@ -76,10 +76,26 @@ static uint64_t wrong_pairs(bench_side *side, const void *keys, uint32_t key_byt
     return read_result(side);
 }
 
-static uint64_t sum(bench_side *side, const void *array, uint32_t bytes, uint64_t count)
+static uint64_t wrong_matches(bench_side *side, const bench_keys *keys, uint64_t count,
+                              const void *indices, const void *values, uint32_t value_bytes,
+                              uint64_t matches)
 {
-    bench_cuda_sum(array, bytes, count, zero_result(side), side->stream);
+    bench_cuda_wrong_matches(keys, count, indices, values, value_bytes, matches, zero_result(side),
+                             side->stream);
     return read_result(side);
+}
+
+static uint64_t sum(bench_side *side, const void *array, uint32_t bytes, const uint8_t *flags,
+                    uint64_t high, uint64_t count)
+{
+    bench_cuda_sum(array, bytes, flags, high, count, zero_result(side), side->stream);
+    return read_result(side);
+}
+
+static void flag(bench_side *side, uint8_t *flags, double share, uint64_t count)
+{
+    bench_cuda_flag(flags, share, count, side->stream);
+    CUDA(cudaGetLastError());
 }
 
 static uint64_t distinct(bench_side *side, const bench_keys *keys, uint64_t count)
@@ -87,7 +103,7 @@ static uint64_t distinct(bench_side *side, const bench_keys *keys, uint64_t coun
     uint8_t *seen = allocate(keys->range);
     CUDA(cudaMemsetAsync(seen, 0, keys->range, side->stream));
     bench_cuda_mark(keys, count, seen, side->stream);
-    uint64_t result = sum(side, seen, 1, keys->range);
+    uint64_t result = sum(side, seen, 1, NULL, UINT64_MAX, keys->range);
     CUDA(cudaFree(seen));
     return result;
 }
@@ -198,6 +214,28 @@ static void drop(bench_side *side, void *graph)
     CUDA(cudaGraphExecDestroy(graph));
 }
 
+/* ---- kernels of the suite's own -------------------------------------------------------------- */
+
+static void naive(bench_side *side, int per_warp, const void *items, const uint8_t *flags,
+                  uint64_t count, void *out, uint64_t *needed)
+{
+    CUDA(cudaMemsetAsync(needed, 0, sizeof *needed, side->stream));
+    bench_cuda_naive(per_warp, items, flags, count, out, needed, side->stream);
+    CUDA(cudaGetLastError());
+}
+
+static nacre_status view_find(bench_side *side, nacre_map *map, const void *keys, uint64_t count,
+                              void *values_out, nacre_error *error)
+{
+    return bench_cuda_view_find(map, keys, count, values_out, error, side->stream);
+}
+
+static nacre_status view_insert(bench_side *side, nacre_map *map, const void *keys,
+                                const void *values, uint64_t count, nacre_error *error)
+{
+    return bench_cuda_view_insert(map, keys, values, count, error, side->stream);
+}
+
 static void close_side(bench_side *side)
 {
     state *state = state_of(side);
@@ -218,7 +256,9 @@ int bench_side_cuda(bench_side *side, nacre_error *error)
                          .make = make,
                          .wrong = wrong,
                          .wrong_pairs = wrong_pairs,
+                         .wrong_matches = wrong_matches,
                          .sum = sum,
+                         .flag = flag,
                          .distinct = distinct,
                          .start = start,
                          .stop = stop,
@@ -228,7 +268,10 @@ int bench_side_cuda(bench_side *side, nacre_error *error)
                          .capture = capture,
                          .captured = captured,
                          .replay = replay,
-                         .drop = drop};
+                         .drop = drop,
+                         .naive = naive,
+                         .view_find = view_find,
+                         .view_insert = view_insert};
     nacre_device_config_init(&config, sizeof config);
     config.backend = NACRE_BACKEND_CUDA;
     config.error = error;

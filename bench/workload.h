@@ -122,12 +122,15 @@ NACREI_INLINE uint64_t bench_key(const bench_keys *keys, uint64_t i)
     return bench_mix64(number);
 }
 
-/* `bytes` of the number at `array`[i]. */
+/* `bytes` of the number at `array`[i]; of 16 a digest of 8. */
 NACREI_INLINE uint64_t bench_load(const void *array, uint32_t bytes, uint64_t i)
 {
-    return bytes == 1   ? ((const uint8_t *)array)[i]
-           : bytes == 4 ? ((const uint32_t *)array)[i]
-                        : ((const uint64_t *)array)[i];
+    const uint64_t *words = (const uint64_t *)array;
+    return bytes == 1    ? ((const uint8_t *)array)[i]
+           : bytes == 2  ? ((const uint16_t *)array)[i]
+           : bytes == 4  ? ((const uint32_t *)array)[i]
+           : bytes == 16 ? words[2 * i] + bench_mix64(words[2 * i + 1])
+                         : words[i];
 }
 
 NACREI_INLINE void bench_store(void *array, uint32_t bytes, uint64_t i, uint64_t value)
@@ -143,6 +146,20 @@ NACREI_INLINE uint64_t bench_value(uint64_t key, uint32_t value_bytes)
 {
     uint64_t value = bench_mix64(key + 1);
     return value_bytes == 4 ? (uint32_t)value : value;
+}
+
+/* Is item i of an array kept, where a share of them is? */
+NACREI_INLINE int bench_is_kept(uint64_t i, double share)
+{
+    return bench_draw(i, 4) < share;
+}
+
+/* Is (index, value) a pair of nacre_map_match's, for lookups of `keys`? */
+NACREI_INLINE int bench_is_match(const bench_keys *keys, uint64_t count, uint64_t index,
+                                 uint64_t value, uint32_t value_bytes)
+{
+    return index < count && !bench_is_absent(keys, index) &&
+           value == bench_value(bench_key(keys, index), value_bytes);
 }
 
 /* What a lookup of element i answers: value_bytes 1 is the byte of nacre_map_contains. */

@@ -41,13 +41,33 @@ if [ "$python" = none ]; then
     echo "SKIPPED: the report: there is no Python 3"
     exit 0
 fi
+mkdir "$folder/out"
+touch "$folder/out/growth_cuda.png" "$folder/out/other.png"
+echo 'the duel, line by line' > "$folder/cpu_duel.txt"
 "$python" "$report" "$folder/all.json" "$folder/out"
-# A row for each case of a map; limits have another table, and the judge has no rate.
-cases=$(grep '^\[.*\] map/' "$folder/all.txt" | grep -vc 'map/self/')
-rows=$(grep -c '^| `[a-z_]*/k[48]v[048]/' "$folder/out/report.md")
+# A row for each case of a map or an array; limits have another table, and the judge has no rate.
+cases=$(grep -E '^\[.*\] (map|array)/' "$folder/all.txt" | grep -vc 'map/self/')
+rows=$(grep -cE '^\| `[a-z_]*/(k[48]v[048]|b[0-9]+)/' "$folder/out/report.md")
 [ "$rows" -eq "$cases" ] || fail "$rows rows of a report on $cases cases"
 grep -q '^| `map/self/cpu/k8v8/wrong_answer` | FAILED: WRONG' "$folder/out/report.md" ||
     fail "the report keeps quiet about the case that failed"
+
+grep -qE '^- compiler: (gcc|[A-Za-z ]*[Cc]lang) ?[0-9]' "$folder/out/report.md" ||
+    fail "the compiler has no name: $(grep '^- compiler' "$folder/out/report.md")"
+grep -qE '^\| `map/growth/[^|]*\| [0-9]' "$folder/out/report.md" || fail "no memory of growth"
+grep -qE '^\| auto, 8 bytes( \| [0-9.]+){6} \|$' "$folder/out/report.md" ||
+    fail "no table of compaction"
+grep -q '^the duel, line by line$' "$folder/out/report.md" || fail "the duel is left out"
+[ ! -e "$folder/out/growth_cuda.png" ] || fail "a picture of an earlier run is kept"
+[ -e "$folder/out/other.png" ] || fail "a picture of somebody else is gone"
+if "$python" -c 'import matplotlib' 2> /dev/null; then
+    for picture in rate ratio growth compaction; do
+        [ -s "$folder/out/${picture}_cpu.png" ] || fail "there is no ${picture}_cpu.png"
+        grep -q "(${picture}_cpu.png)" "$folder/out/report.md" || fail "$picture is not shown"
+    done
+else
+    grep -q 'No plots: they need matplotlib' "$folder/out/report.md" || fail "no word on plots"
+fi
 
 # Against itself everything is noise; at twice the rate everything is better, at half worse; on a
 # machine that is twice as fast, limits and all, nothing has changed.
