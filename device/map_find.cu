@@ -15,7 +15,8 @@
 namespace
 {
 
-template <typename Width, unsigned Operation, bool Plain>
+/* Small: a batch that is over before the GPU is full. */
+template <typename Width, unsigned Operation, bool Plain, bool Small>
 __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     lookup_kernel(const nacrei_table table, const nacrei_elements elements)
 {
@@ -30,9 +31,12 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         typename Width::slot_type slot;
-        const nacrei_place place = nacrei_locate<Width, NACREI_NEAR_KEPT>(
-            table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
-            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), &slot);
+        const auto stored = (typename Width::key_type)nacrei_key_store(key, Width::key_bytes);
+        const uint64_t hash = nacrei_hash(key, table.seed);
+        const nacrei_shape shape = nacrei_shape_of(table);
+        const nacrei_place place =
+            Small ? nacrei_locate_by_pairs<Width>(table, shape, hash, stored, &slot)
+                  : nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &slot);
         found = place.address != nullptr;
         if constexpr (Operation == NACREI_CONTAINS) {
             __stcs((unsigned char *)elements.contained + index, (unsigned char)found);
@@ -63,12 +67,18 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     }
 }
 
+/* Elements up to which a lookup is bound by the longest path, and not by the memory's rate. */
+constexpr uint64_t small_batch = (uint64_t)1 << 17;
+
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)
 {
+    const bool plain = nacrei_elements_plain(elements);
     void (*kernel)(const nacrei_table, const nacrei_elements) =
-        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true>
-                                        : lookup_kernel<Width, Operation, false>;
+        elements->count <= small_batch ? (plain ? lookup_kernel<Width, Operation, true, true>
+                                                : lookup_kernel<Width, Operation, false, true>)
+        : plain                        ? lookup_kernel<Width, Operation, true, false>
+                                       : lookup_kernel<Width, Operation, false, false>;
     return nacrei_launch(kernel, nacrei_batch_blocks(elements->count, NACREI_LOOKUP_THREADS),
                          NACREI_LOOKUP_THREADS, 0, stream, *table, *elements);
 }
@@ -137,18 +147,24 @@ cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elem
     return cudaErrorInvalidValue;
 }
 
+template <typename Width, unsigned Operation>
+static void prepare(cudaError_t *error)
+{
+    nacrei_prepare(lookup_kernel<Width, Operation, true, true>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, false>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, true>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, false>, error);
+}
+
 template <typename Width>
 cudaError_t nacrei_lookup_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(probe_kernel<Width>, &error);
-    nacrei_prepare(lookup_kernel<Width, NACREI_CONTAINS, true>, &error);
-    nacrei_prepare(lookup_kernel<Width, NACREI_CONTAINS, false>, &error);
+    prepare<Width, NACREI_CONTAINS>(&error);
     if constexpr (Width::value_bytes != 0) {
-        nacrei_prepare(lookup_kernel<Width, NACREI_FIND, true>, &error);
-        nacrei_prepare(lookup_kernel<Width, NACREI_FIND, false>, &error);
-        nacrei_prepare(lookup_kernel<Width, NACREI_ASSIGN, true>, &error);
-        nacrei_prepare(lookup_kernel<Width, NACREI_ASSIGN, false>, &error);
+        prepare<Width, NACREI_FIND>(&error);
+        prepare<Width, NACREI_ASSIGN>(&error);
     }
     return error;
 }
