@@ -66,8 +66,8 @@ NACRE_API void nacre_compaction_init(nacre_compaction *compaction, uint32_t stru
  * legal: *needed gets 0.
  *
  * ARGUMENT: NULL or misaligned pointers, sizes and constants that are not allowed, options that the
- * call does not take (types.h), a workspace that is too small. UNSUPPORTED: an algorithm on items that it does not take; DEVICE_SELECT in a
- * capture. DEVICE_LOST.
+ * call does not take (types.h), a workspace that is too small. UNSUPPORTED: an algorithm on items
+ * that it does not take; DEVICE_SELECT in a capture. DEVICE_LOST.
  *
  * **Thread safety** any thread; calls at the same time need workspaces of their own. **Stream**
  * returns when enqueued; may be captured. **Allocates** nothing. **Since** 0.1

@@ -152,7 +152,8 @@ static nacre_status run_any(uint32_t which, const bench *b, test *t)
 NACRE_CONTRACT_TEST_ONCE(bad_select, options_that_a_call_does_not_take_are_ignored)
 {
     /* Goal: what a call cannot do is refused, by name, not ignored; NEVER_WAIT and missing_value,
-       of cases that may not arise, are taken by all. Method: each field alone, in each call that writes densely, counts or erases. */
+       of cases that may not arise, are taken by all. Method: each field alone, in each call that
+       writes densely, counts or erases. */
     static const char *const names[] = {"nacre_map_retrieve_if", "nacre_map_count_if",
                                         "nacre_map_erase_if",    "nacre_map_retrieve",
                                         "nacre_map_match",       "nacre_compact"};
