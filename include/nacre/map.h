@@ -39,7 +39,8 @@
  *
  * GROWTH, chosen at creation. WAIT (the default): when a batch may not fit, the host waits for the
  * map's own work, grows the table, and goes on. DEFERRED: no call ever waits; the table grows at a
- * later call, by what finished batches have shown; a key that finds no room reports FULL. FIXED:
+ * later call, by what finished batches have shown; a key that finds no room reports FULL, and one
+ * new key that does so many times in a batch may double the table, as many keys would. FIXED:
  * the map takes exactly capacity_keys keys until nacre_map_reserve raises that. If memory is
  * refused while a WAIT map grows, the batch is applied as far as there is room, elements left out
  * report FULL, and the call returns OUT_OF_MEMORY. In all other cases a full map is told by
