@@ -32,7 +32,13 @@ static void *memory_new(test *t, uint64_t bytes, uint32_t space)
     return memory;
 }
 
-/* Fills device memory with keys, by pieces; the sum that tells their set. */
+/* What tells a set of keys: one that is missing, or there twice, makes it another. */
+static uint64_t mark_of(uint64_t key)
+{
+    return (key ^ key >> 7) * key;
+}
+
+/* Fills device memory with keys, by pieces; the sum of their marks. */
 static uint64_t write_keys(test *t, uint64_t *keys_on, uint64_t first, uint64_t count)
 {
     uint64_t *piece = memory_new(t, PIECE * 8, NACRE_SPACE_PINNED), sum = 0;
@@ -40,7 +46,7 @@ static uint64_t write_keys(test *t, uint64_t *keys_on, uint64_t first, uint64_t 
         const uint64_t n = count - at < PIECE ? count - at : PIECE;
         for (uint64_t i = 0; i < n; i++) {
             piece[i] = FIRST_KEY + first + at + i;
-            sum += test_mix(piece[i]);
+            sum += mark_of(piece[i]);
         }
         OK(t, nacre_memory_copy(t->device, piece, n * 8, keys_on + at, &t->error, t->stream));
         test_wait(t);
@@ -49,7 +55,7 @@ static uint64_t write_keys(test *t, uint64_t *keys_on, uint64_t first, uint64_t 
     return sum;
 }
 
-/* The same sum of what was retrieved: a key that is missing, or there twice, makes it another. */
+/* The same sum of what was retrieved. */
 static uint64_t sum_of(test *t, const uint64_t *keys_on, uint64_t total)
 {
     uint64_t *piece = memory_new(t, PIECE * 8, NACRE_SPACE_PINNED), sum = 0, strange = 0;
@@ -59,7 +65,7 @@ static uint64_t sum_of(test *t, const uint64_t *keys_on, uint64_t total)
         test_wait(t);
         for (uint64_t i = 0; i < n; i++) {
             strange += piece[i] - FIRST_KEY >= total;
-            sum += test_mix(piece[i]);
+            sum += mark_of(piece[i]);
         }
     }
     CHECK(t, strange == 0, "%llu keys were never inserted", LL(strange));
@@ -67,12 +73,19 @@ static uint64_t sum_of(test *t, const uint64_t *keys_on, uint64_t total)
     return sum;
 }
 
+/* From the device, after all that was enqueued. */
+static void fetch(test *t, const void *on, void *to, uint64_t bytes)
+{
+    OK(t, nacre_memory_copy(t->device, on, bytes, to, &t->error, t->stream));
+    test_wait(t);
+}
+
 NACRE_TEST_ROW(huge, counts_wrap_at_32_bits, TEST_WIDTHS_ONE)
 {
     /* Goal: more than 2^32 slots, more than 2^31 keys in a batch, more than 2^32 results of one
        retrieve. Method: a set of 8-byte keys, reserved for 2^32 + 14; two batches of 2^31 + 7 keys;
-       counts, contains, then everything retrieved, in both orders, and compared by the sum of a
-       hash of the keys. */
+       counts, contains, then everything retrieved, in both orders, and compared by a sum over the
+       keys. */
     const uint64_t batch = ((uint64_t)1 << 31) + 7, total = 2 * batch;
     if (!has_room(t, UINT64_C(78000000000))) {
         return;
@@ -82,21 +95,23 @@ NACRE_TEST_ROW(huge, counts_wrap_at_32_bits, TEST_WIDTHS_ONE)
     CHECK(t, test_info(t, map).capacity_slots > (uint64_t)1 << 32, "too few slots");
     void *keys_on = memory_new(t, batch * 8, NACRE_SPACE_DEVICE);
     void *contained_on = memory_new(t, batch, NACRE_SPACE_DEVICE);
-    void *pinned = memory_new(t, sizeof(nacre_counts), NACRE_SPACE_PINNED);
-    uint64_t sum = 0;
+    void *told_on = memory_new(t, sizeof(nacre_counts), NACRE_SPACE_DEVICE);
+    nacre_counts counts;
+    uint64_t sum = 0, needed = 0;
     nacre_options options;
     nacre_options_init(&options, sizeof options);
-    options.counts = pinned;
+    options.counts = told_on;
     options.error = &t->error;
     for (uint64_t half = 0; half < 2; half++) {
         sum += write_keys(t, keys_on, half * batch, batch);
         OK(t, nacre_map_insert(map, keys_on, NULL, batch, &options, t->stream));
         CHECK(t, test_size(t, map) == (half + 1) * batch, "size %llu", LL(test_size(t, map)));
-        CHECK(t, options.counts->done == batch && options.counts->refused == 0,
-              "%llu done, %llu refused", LL(options.counts->done), LL(options.counts->refused));
+        fetch(t, told_on, &counts, sizeof counts);
+        CHECK(t, counts.done == batch && counts.refused == 0, "%llu done, %llu refused",
+              LL(counts.done), LL(counts.refused));
         OK(t, nacre_map_contains(map, keys_on, batch, contained_on, &options, t->stream));
-        test_wait(t);
-        CHECK(t, options.counts->done == batch, "%llu contained", LL(options.counts->done));
+        fetch(t, told_on, &counts, sizeof counts);
+        CHECK(t, counts.done == batch, "%llu contained", LL(counts.done));
     }
     OK(t, nacre_memory_release(t->device, keys_on, &t->error));
     OK(t, nacre_memory_release(t->device, contained_on, &t->error));
@@ -106,17 +121,16 @@ NACRE_TEST_ROW(huge, counts_wrap_at_32_bits, TEST_WIDTHS_ONE)
     for (uint32_t i = 0; i < 2; i++) {
         options.algorithm = i == 0 ? NACRE_COMPACT_AUTO : NACRE_COMPACT_STABLE;
         OK(t, nacre_memory_fill(t->device, keys_on, total * 8, 0, &t->error, t->stream));
-        OK(t, nacre_map_retrieve(map, keys_on, NULL, total, pinned, &options, t->stream));
-        test_wait(t);
-        CHECK(t, *(uint64_t *)pinned == total, "%llu needed", LL(*(uint64_t *)pinned));
+        OK(t, nacre_map_retrieve(map, keys_on, NULL, total, told_on, &options, t->stream));
+        fetch(t, told_on, &needed, sizeof needed);
+        CHECK(t, needed == total, "%llu needed", LL(needed));
         CHECK(t, sum_of(t, keys_on, total) == sum, "other keys came than were inserted");
     }
     OK(t, nacre_memory_release(t->device, keys_on, &t->error));
-    OK(t, nacre_memory_release(t->device, pinned, &t->error));
+    OK(t, nacre_memory_release(t->device, told_on, &t->error));
     nacre_map_destroy(map);
 }
 
-/* In pinned memory. */
 typedef struct told {
     nacre_counts counts;
     uint64_t needed, count;
@@ -142,10 +156,11 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
     nacre_map *map = test_map_create(t, &config);
     uint32_t *keys_on = memory_new(t, count * 4, NACRE_SPACE_DEVICE), last[LAST];
     uint8_t *contained_on = memory_new(t, count, NACRE_SPACE_DEVICE);
-    told *told = memory_new(t, sizeof *told, NACRE_SPACE_PINNED);
+    /* On the device: each block of a launch adds to the counts, and reads the count. */
+    told *told_on = memory_new(t, sizeof *told_on, NACRE_SPACE_DEVICE), told;
     nacre_options options;
     nacre_options_init(&options, sizeof options);
-    options.counts = &told->counts;
+    options.counts = &told_on->counts;
     options.error = &t->error;
     for (uint32_t i = 0; i < LAST; i++) {
         last[i] = i;
@@ -154,42 +169,45 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
     OK(t, nacre_memory_copy(t->device, last, sizeof last, keys_on + equal, &t->error, t->stream));
     OK(t, nacre_map_insert(map, keys_on, NULL, count, &options, t->stream));
     CHECK(t, test_size(t, map) == LAST + 1, "size %llu", LL(test_size(t, map)));
-    CHECK(t, told->counts.done == count, "%llu done", LL(told->counts.done));
+    fetch(t, told_on, &told, sizeof told);
+    CHECK(t, told.counts.done == count, "%llu done", LL(told.counts.done));
     OK(t, nacre_map_contains(map, keys_on, count, contained_on, &options, t->stream));
-    test_wait(t);
-    CHECK(t, told->counts.done == count, "%llu contained", LL(told->counts.done));
+    fetch(t, told_on, &told, sizeof told);
+    CHECK(t, told.counts.done == count, "%llu contained", LL(told.counts.done));
     OK(t, nacre_map_erase(map, keys_on, count, &options, t->stream));
     CHECK(t, test_size(t, map) == 0, "size %llu after all were erased", LL(test_size(t, map)));
-    CHECK(t, told->counts.done == LAST + 1, "%llu erased", LL(told->counts.done));
+    fetch(t, told_on, &told, sizeof told);
+    CHECK(t, told.counts.done == LAST + 1, "%llu erased", LL(told.counts.done));
     OK(t, nacre_map_insert(map, keys_on + equal, NULL, LAST, &options, t->stream));
-    OK(t, nacre_map_match(map, keys_on, count, told->indices, 8, NULL, LAST, &told->needed,
+    OK(t, nacre_map_match(map, keys_on, count, told_on->indices, 8, NULL, LAST, &told_on->needed,
                           &options, t->stream));
-    test_wait(t);
-    CHECK(t, told->needed == LAST, "%llu matches", LL(told->needed));
+    fetch(t, told_on, &told, sizeof told);
+    CHECK(t, told.needed == LAST, "%llu matches", LL(told.needed));
     bool seen[LAST] = {false};
     for (uint64_t i = 0; i < LAST; i++) {
-        const uint64_t place = told->indices[i] - equal;
-        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told->indices[i]));
+        const uint64_t place = told.indices[i] - equal;
+        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told.indices[i]));
         seen[place] = true;
     }
 
-    told->count = MEANT;
-    options.count_device = &told->count;
+    const uint64_t meant = MEANT;
+    OK(t, nacre_memory_copy(t->device, &meant, 8, &told_on->count, &t->error, t->stream));
+    options.count_device = &told_on->count;
     for (uint32_t round = 0; round < 3; round++) {
         const void *keys = keys_on + equal;
         OK(t, round == 0 ? nacre_map_erase(map, keys, many, &options, t->stream)
               : round == 1
                   ? nacre_map_insert(map, keys, NULL, many, &options, t->stream)
                   : nacre_map_contains(map, keys, many, contained_on, &options, t->stream));
-        test_wait(t);
-        CHECK(t, told->counts.done == MEANT && told->counts.skipped == many - MEANT,
-              "%llu done, %llu skipped", LL(told->counts.done), LL(told->counts.skipped));
+        fetch(t, told_on, &told, sizeof told);
+        CHECK(t, told.counts.done == MEANT && told.counts.skipped == many - MEANT,
+              "%llu done, %llu skipped", LL(told.counts.done), LL(told.counts.skipped));
         CHECK(t, test_size(t, map) == (round == 0 ? LAST - MEANT : LAST), "size %llu",
               LL(test_size(t, map)));
     }
     OK(t, nacre_map_check(map, &t->error, t->stream));
     OK(t, nacre_memory_release(t->device, keys_on, &t->error));
     OK(t, nacre_memory_release(t->device, contained_on, &t->error));
-    OK(t, nacre_memory_release(t->device, told, &t->error));
+    OK(t, nacre_memory_release(t->device, told_on, &t->error));
     nacre_map_destroy(map);
 }
