@@ -50,14 +50,6 @@ cleanup:
     return status;
 }
 
-/* The table for a launch; a captured one reads the number of submaps when it is replayed. */
-nacrei_table nacrei_map_table_of(const nacrei_map_call *self)
-{
-    nacrei_table table = self->map->table;
-    table.submap_count = self->capturing ? 0 : self->map->submap_count;
-    return table;
-}
-
 static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
                                   const nacrei_elements *elements)
 {
