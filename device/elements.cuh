@@ -21,6 +21,10 @@
 #define NACREI_LOOKUP_THREADS 128
 #define NACREI_UPDATE_THREADS 256
 
+static_assert(NACREI_LAUNCH_ELEMENTS < NACREI_TALLY_BLOCK &&
+                  NACREI_LAUNCH_ELEMENTS / NACREI_LOOKUP_THREADS < UINT64_MAX / NACREI_TALLY_BLOCK,
+              "keys or blocks of a launch overflow their part of nacrei_tally.marks");
+
 /*
  * One thread per element, however many. A fixed grid that walks through the elements was measured
  * at two thirds of the lookup rate: lanes that are done begin their next element while others still

@@ -18,6 +18,12 @@ extern "C" {
 /* Elements of a chunk for which a bit each is kept: 2^23, a MiB of bits. */
 #define NACREI_CHUNK_ELEMENTS ((uint64_t)1 << 23)
 
+/*
+ * Elements of a launch, at most: its blocks and keys share a word (NACREI_TALLY_BLOCK), and a grid
+ * has fewer than 2^31 blocks. A longer batch is several launches.
+ */
+#define NACREI_LAUNCH_ELEMENTS ((uint64_t)1 << 33)
+
 /* What a batch did, told to the host by its last block: one entry of a ring in pinned memory. */
 typedef struct nacrei_report {
     uint64_t sequence; /* written last: the batch with this number has finished */

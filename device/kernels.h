@@ -80,6 +80,7 @@ typedef struct nacrei_map_kernels {
                             const nacrei_compact_launch *);
     cudaError_t (*erase_if)(const nacrei_gpu *, const nacrei_slot_walk *, const nacrei_elements *,
                             cudaStream_t);
+    /* Adds to *needed, from which places in the outputs come. */
     cudaError_t (*match)(const nacrei_table *, const nacrei_elements *, const nacrei_matches *,
                          cudaStream_t);
     cudaError_t (*inspect)(const nacrei_gpu *, const nacrei_table *, nacrei_inspection *,

@@ -166,11 +166,13 @@ uint64_t nacrei_cuda_map_estimate(const nacre_device *head, const nacre_map_conf
     return fixed_bytes() + nacrei_region_bytes(device, nacrei_submap_bytes(buckets), submaps + 1);
 }
 
+/* Never more than there is: so many addresses are reserved. */
 static uint64_t table_bytes_max(const nacrei_cuda_map *map)
 {
+    const uint64_t all = ((const nacrei_cuda_device *)map->head.device)->memory_total_bytes;
     const uint64_t limit = map->head.config.memory_limit_bytes;
-    if (limit == 0) {
-        return ((const nacrei_cuda_device *)map->head.device)->memory_total_bytes;
+    if (limit == 0 || limit > all) {
+        return all;
     }
     return limit > fixed_bytes() ? limit - fixed_bytes() : 0;
 }

@@ -167,8 +167,10 @@ void nacrei_map_call_end(nacrei_map_call *self);
 nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of);
 nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of);
 
-/* The elements of a batch as kernels take them. */
+/* The elements of a batch as kernels take them, and first .. first + count - 1 of them. */
 nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch);
+nacrei_elements nacrei_map_part_of(const nacrei_elements *all, const nacre_map_config *config,
+                                   uint64_t first, uint64_t count);
 
 /* The table for a launch; a captured one reads the number of submaps when it is replayed. */
 nacrei_table nacrei_map_table_of(const nacrei_map_call *self);

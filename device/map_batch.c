@@ -29,52 +29,9 @@
  */
 #define SAMPLE_LEAST (SAMPLE_KEYS / 64)
 
-nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
-{
-    const nacre_options *options = &batch->options;
-    nacrei_elements elements = {
-        .keys = batch->keys,
-        .values = batch->values,
-        .count = batch->count,
-        .count_device = options->count_device,
-        .values_out = batch->values_out,
-        .contained = batch->contained,
-        .mask = options->mask,
-        .mask_offset = options->mask_offset,
-        .mask_kind = options->mask_kind,
-        .mask_bits = options->mask_bits,
-        .has_missing_value = options->missing_value != NULL,
-        .missing_value = batch->missing_value,
-        .outcomes = options->outcomes,
-        .counts = (uint64_t *)options->counts,
-        .reduction = batch->reduction,
-        .type = batch->type,
-        .last = 1,
-        .fault = 1,
-    };
-    return elements;
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-/* Elements first .. first + count - 1. */
-static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_config *config,
-                               uint64_t first, uint64_t count)
-{
-    nacrei_elements part = *all;
-    part.keys = (const char *)all->keys + first * config->key_bytes;
-    part.values =
-        all->values == NULL ? NULL : (const char *)all->values + first * config->value_bytes;
-    part.values_out =
-        all->values_out == NULL ? NULL : (char *)all->values_out + first * config->value_bytes;
-    part.outcomes = all->outcomes == NULL ? NULL : all->outcomes + first;
-    part.mask_offset += first;
-    part.first = first;
-    part.count = count;
-    return part;
 }
 
 /* Counts start from zero, before the first launch of a call and after all that may refuse it. */
@@ -91,14 +48,6 @@ static nacre_status clear_counts(nacrei_map_call *self)
     }
 cleanup:
     return status;
-}
-
-/* The table for a launch; a captured one reads the number of submaps when it is replayed. */
-nacrei_table nacrei_map_table_of(const nacrei_map_call *self)
-{
-    nacrei_table table = self->map->table;
-    table.submap_count = self->capturing ? 0 : self->map->submap_count;
-    return table;
 }
 
 static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
@@ -153,7 +102,7 @@ static nacre_status erase(nacrei_map_call *self, const nacrei_elements *elements
     nacre_status status = NACRE_OK;
     for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
         const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
+        nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
         status = launch_erase(self, &now, part != 0);
         first += count;
     }
@@ -199,7 +148,7 @@ static nacre_status launch_insert(nacrei_map_call *self, const nacrei_elements *
     nacre_status status = NACRE_OK;
     for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
         const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
+        nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
         status =
             launch_insert_part(self, &now, least(inserting, count), operation, metered, part != 0);
         first += count;
@@ -378,6 +327,30 @@ static void map_ahead(nacrei_map_call *self, uint64_t count)
     nacrei_map_reserve_memory(self, least(most, next));
 }
 
+static uint32_t must_not_wait(const nacrei_map_call *self, const nacrei_batch *batch)
+{
+    return self->capturing || (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0 ||
+           nacrei_map_views_open(self->map);
+}
+
+/* Before anything is issued: WOULD_WAIT for an insertion that must not wait, and may not fit. */
+static nacre_status check_room(nacrei_map_call *self, const nacrei_batch *batch)
+{
+    nacrei_cuda_map *map = self->map;
+    nacrei_map_retire(map);
+    const uint64_t room = nacrei_map_room(map);
+    if (!must_not_wait(self, batch) || batch->count <= room) {
+        return NACRE_OK;
+    }
+    return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
+                       "%s: count is %llu; allowed %s: up to %llu, for which there is room",
+                       self->call, (unsigned long long)batch->count,
+                       self->capturing              ? "in a capture"
+                       : nacrei_map_views_open(map) ? "beside an open view"
+                                                    : "without a wait",
+                       (unsigned long long)room);
+}
+
 /* An insertion into a WAIT map. */
 static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements *all,
                                    const nacrei_batch *batch)
@@ -389,22 +362,12 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         const uint64_t remaining = all->count - first;
         nacrei_map_retire(map);
         uint64_t room = nacrei_map_room(map);
-        const uint32_t never_wait = (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0;
-        if (remaining <= room && (self->capturing || never_wait || !map->replays)) {
+        if (must_not_wait(self, batch) || (remaining <= room && !map->replays)) {
             /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
-            nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
+            nacrei_elements rest = nacrei_map_part_of(all, &map->head.config, first, remaining);
             status = launch_insert(self, &rest, remaining, batch->operation,
                                    self->capturing || map->replays);
             break;
-        }
-        if (self->capturing || never_wait || nacrei_map_views_open(map)) {
-            return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
-                               "%s: count is %llu; allowed %s: up to %llu, for which there is room",
-                               self->call, (unsigned long long)all->count,
-                               self->capturing ? "in a capture"
-                               : never_wait    ? "without a wait"
-                                               : "beside an open view",
-                               (unsigned long long)room);
         }
         NACREI_TRY(nacrei_map_settle(self, 0));
         if (map->replays) {
@@ -419,7 +382,7 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         uint64_t chunk =
             map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
         chunk = least(remaining, chunk > room ? chunk : room);
-        nacrei_elements part = part_of(all, &map->head.config, first, chunk);
+        nacrei_elements part = nacrei_map_part_of(all, &map->head.config, first, chunk);
         status = chunk <= room ? launch_insert(self, &part, chunk, batch->operation, 0)
                                : insert_chunk(self, part, batch->operation);
         /* Where memory is refused, known keys further on still have their turn. */
@@ -428,9 +391,7 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         }
         first += chunk;
     }
-    if (status == NACRE_OK && self->left_out != 0) {
-        status = memory_refused(self);
-    } else if (status == NACRE_OK) {
+    if (status == NACRE_OK && self->left_out == 0) {
         map_ahead(self, all->count);
     }
 cleanup:
@@ -485,11 +446,30 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
     return launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 
+/* Up to NACREI_LAUNCH_ELEMENTS of a batch. */
+static nacre_status run_part(nacrei_map_call *self, nacrei_elements *elements,
+                             const nacrei_batch *batch)
+{
+    switch (batch->operation) {
+    case NACREI_FIND:
+    case NACREI_CONTAINS:
+    case NACREI_ASSIGN:
+        return launch_lookup(self, batch, elements);
+    case NACREI_ERASE:
+        return erase(self, elements);
+    default:
+        return insert(self, elements, batch);
+    }
+}
+
 nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, nacre_error *error)
 {
+    const uint32_t operation = batch->operation;
+    const uint32_t inserts = operation != NACREI_FIND && operation != NACREI_CONTAINS &&
+                             operation != NACREI_ASSIGN && operation != NACREI_ERASE;
+    const nacrei_elements all = nacrei_map_elements_of(batch);
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, batch->call, error, batch->stream);
-    nacrei_elements elements = nacrei_map_elements_of(batch);
     if (status != NACRE_OK) {
         goto cleanup;
     }
@@ -498,21 +478,18 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
         status = clear_counts(&self);
         goto cleanup;
     }
-    switch (batch->operation) {
-    case NACREI_FIND:
-    case NACREI_CONTAINS:
-    case NACREI_ASSIGN:
-        status = launch_lookup(&self, batch, &elements);
-        break;
-    case NACREI_ERASE:
-        status = erase(&self, &elements);
-        break;
-    default:
-        status = insert(&self, &elements, batch);
-        break;
+    if (inserts && head->config.growth == NACRE_GROWTH_WAIT) {
+        NACREI_TRY(check_room(&self, batch));
     }
-    if (status == NACRE_OK && batch->operation != NACREI_FIND &&
-        batch->operation != NACREI_CONTAINS && batch->operation != NACREI_ASSIGN) {
+    for (uint64_t first = 0; first < all.count; first += NACREI_LAUNCH_ELEMENTS) {
+        nacrei_elements part = nacrei_map_part_of(&all, &head->config, first,
+                                                  least(all.count - first, NACREI_LAUNCH_ELEMENTS));
+        NACREI_TRY(run_part(&self, &part, batch));
+    }
+    if (self.left_out != 0) {
+        NACREI_TRY(memory_refused(&self));
+    }
+    if (inserts || operation == NACREI_ERASE) {
         status = nacrei_map_maintain_worn(&self);
     }
 cleanup:

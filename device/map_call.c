@@ -31,6 +31,13 @@ void nacrei_map_call_end(nacrei_map_call *self)
     pthread_mutex_unlock(&self->map->lock);
 }
 
+nacrei_table nacrei_map_table_of(const nacrei_map_call *self)
+{
+    nacrei_table table = self->map->table;
+    table.submap_count = self->capturing ? 0 : self->map->submap_count;
+    return table;
+}
+
 /* An open view has left no event yet that others could wait for. */
 static nacre_status check_views(const nacrei_map_call *self, uint32_t class_of)
 {

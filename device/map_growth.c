@@ -59,39 +59,55 @@ cleanup:
 }
 
 /*
- * Memory for so many submaps, and their splitting, on the stream. Piece by piece: while the device
- * splits one, memory for the next is mapped. Where there is no memory for all of it there may be
- * for a part. *refused: for none; nothing has changed.
+ * After the splits. `whole`: none failed. Where one did, the others have been done all the same,
+ * and the device is told of them, or captured calls would look for keys in the wrong submaps.
  */
-static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
+static nacre_status end_growth(nacrei_map_call *self, uint64_t submaps_before, uint32_t whole)
 {
     nacrei_cuda_device *device = self->device;
     nacrei_cuda_map *map = self->map;
     nacre_error *error = self->error;
     const char *call = self->call;
     nacre_status status = NACRE_OK;
+    if (whole) {
+        map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
+        map->refused_unserved = 0;
+    }
+    map->growths += map->submap_count != submaps_before;
+    map->layout += map->submap_count != submaps_before;
+    NACREI_CUDA(
+        map->kernels->end_growth(&map->table, map->submap_count, map->capacity_keys, self->stream));
+    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
+cleanup:
+    return status;
+}
+
+/*
+ * Memory for so many submaps, and their splitting, on the stream. Piece by piece: while the device
+ * splits one, memory for the next is mapped. Where there is no memory for all of it there may be
+ * for a part. *refused: for none; nothing has changed.
+ */
+static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
+{
+    nacrei_cuda_map *map = self->map;
     const uint64_t before = map->submap_count;
     uint64_t piece = before / 8 > PIECE_SUBMAPS ? before / 8 : PIECE_SUBMAPS;
     uint32_t none = 0;
     *refused = 0;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    while (map->submap_count < submaps && piece != 0) {
+    nacre_status status = nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE);
+    if (status != NACRE_OK) {
+        return status;
+    }
+    while (status == NACRE_OK && map->submap_count < submaps && piece != 0) {
         const uint64_t left = submaps - map->submap_count;
-        NACREI_TRY(grow_piece(self, map->submap_count + (piece < left ? piece : left), &none));
-        piece = none ? (piece < left ? piece : left) / 2 : piece;
+        const uint64_t now = piece < left ? piece : left;
+        status = grow_piece(self, map->submap_count + now, &none);
+        piece = none ? now / 2 : piece;
     }
     *refused = none && map->submap_count == before;
-    if (!*refused) {
-        map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
-        map->refused_unserved = 0;
-        map->growths += map->submap_count != before;
-        map->layout += map->submap_count != before;
-        NACREI_CUDA(map->kernels->end_growth(&map->table, map->submap_count, map->capacity_keys,
-                                             self->stream));
-    }
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
-cleanup:
-    return status;
+    const nacre_status ended = *refused ? nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE)
+                                        : end_growth(self, before, status == NACRE_OK);
+    return status != NACRE_OK ? status : ended;
 }
 
 nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused)
@@ -122,14 +138,13 @@ void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps)
 /*
  * Rebuilds `count` submaps, in turn, and takes the stash's keys back into them where there is room.
  */
-static nacre_status maintain(nacrei_map_call *self, uint64_t count)
+static nacre_status rebuild(nacrei_map_call *self, uint64_t count)
 {
     nacrei_cuda_device *device = self->device;
     nacrei_cuda_map *map = self->map;
     nacre_error *error = self->error;
     const char *call = self->call;
-    nacre_status status;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
+    nacre_status status = NACRE_OK;
     while (count != 0) {
         if (map->maintained >= map->submap_count) {
             map->maintained = 0;
@@ -142,10 +157,21 @@ static nacre_status maintain(nacrei_map_call *self, uint64_t count)
     }
     NACREI_CUDA(
         map->kernels->end_growth(&map->table, map->submap_count, map->capacity_keys, self->stream));
-    map->layout++;
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
 cleanup:
     return status;
+}
+
+static nacre_status maintain(nacrei_map_call *self, uint64_t count)
+{
+    nacre_status status = nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE);
+    if (status != NACRE_OK) {
+        return status;
+    }
+    /* Keys move, and others wait for it, also where a later launch fails. */
+    self->map->layout++;
+    status = rebuild(self, count);
+    const nacre_status ended = nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE);
+    return status != NACRE_OK ? status : ended;
 }
 
 nacre_status nacrei_map_maintain_worn(nacrei_map_call *self)
@@ -211,12 +237,13 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
     }
     const uint64_t bytes = nacrei_cuda_map_estimate(head->device, &map->head.config, keys);
     const uint64_t limit = map->head.config.memory_limit_bytes;
-    const uint64_t most = limit != 0 ? limit : self.device->memory_total_bytes;
+    const uint64_t all = self.device->memory_total_bytes;
+    const uint64_t most = limit != 0 && limit < all ? limit : all;
     if (bytes > most) {
         status = nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
                              "%s: keys is %llu; allowed: what fits into %llu bytes, %s", call,
                              (unsigned long long)keys, (unsigned long long)most,
-                             limit != 0 ? "memory_limit_bytes" : "the device's memory");
+                             most == limit ? "memory_limit_bytes" : "the device's memory");
         goto cleanup;
     }
     const uint64_t before = map->reserved_keys;

@@ -52,9 +52,10 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     const uint64_t place = first + of_warp[warp] + (uint32_t)__popc(votes & ((1u << lane) - 1));
     if (found && place < matches.capacity) {
         if (matches.indices != nullptr && matches.index_bytes == 4) {
-            __stcs((uint32_t *)matches.indices + place, (uint32_t)index);
+            __stcs((uint32_t *)matches.indices + place, (uint32_t)(elements.first + index));
         } else if (matches.indices != nullptr) {
-            __stcs((unsigned long long *)matches.indices + place, (unsigned long long)index);
+            __stcs((unsigned long long *)matches.indices + place,
+                   (unsigned long long)(elements.first + index));
         }
         if constexpr (Width::value_bytes != 0) {
             if (matches.values != nullptr) {
@@ -80,10 +81,6 @@ template <typename Width>
 cudaError_t nacrei_match(const nacrei_table *table, const nacrei_elements *elements,
                          const nacrei_matches *matches, cudaStream_t stream)
 {
-    cudaError_t error = cudaMemsetAsync(matches->needed, 0, sizeof *matches->needed, stream);
-    if (error != cudaSuccess || elements->count == 0) {
-        return error;
-    }
     return nacrei_launch(match_kernel<Width>,
                          nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
                          NACREI_UPDATE_THREADS, 0, stream, *table, *elements, *matches);

@@ -124,7 +124,9 @@ nacre_status nacrei_cuda_map_erase_if(nacre_map *head, const nacrei_selection *s
     NACREI_CUDA(self.map->kernels->erase_if(&device->gpu, &walk, &elements, self.stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
-    status = nacrei_map_maintain_worn(&self);
+    if (selection->layout == 0) { /* else a cursor is on its way */
+        status = nacrei_map_maintain_worn(&self);
+    }
 cleanup:
     if (numbered) {
         nacrei_map_forget_batch(&self);
@@ -140,7 +142,7 @@ nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
     const char *call = batch->call;
     nacre_status status = nacrei_map_call_begin(&self, head, call, error, batch->stream);
     nacrei_cuda_device *device = self.device;
-    const nacrei_elements elements = nacrei_map_elements_of(batch);
+    const nacrei_elements all = nacrei_map_elements_of(batch);
     if (status != NACRE_OK) {
         goto cleanup;
     }
@@ -148,8 +150,15 @@ nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
     if (batch->options.counts != NULL) {
         NACREI_CUDA(cudaMemsetAsync(batch->options.counts, 0, sizeof(nacre_counts), self.stream));
     }
+    NACREI_CUDA(cudaMemsetAsync(matches->needed, 0, sizeof *matches->needed, self.stream));
     const nacrei_table table = nacrei_map_table_of(&self);
-    NACREI_CUDA(self.map->kernels->match(&table, &elements, matches, self.stream));
+    for (uint64_t first = 0; first < all.count; first += NACREI_LAUNCH_ELEMENTS) {
+        const uint64_t left = all.count - first;
+        const nacrei_elements part =
+            nacrei_map_part_of(&all, &head->config, first,
+                               left < NACREI_LAUNCH_ELEMENTS ? left : NACREI_LAUNCH_ELEMENTS);
+        NACREI_CUDA(self.map->kernels->match(&table, &part, matches, self.stream));
+    }
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
 cleanup:
     nacrei_map_call_end(&self);

@@ -38,9 +38,6 @@ static nacre_status check_arrays(const nacrei_call *call, const nacre_compaction
         NACREI_TRY(nacrei_check_array(call, "items", what->items, what->item_bytes));
     }
     NACREI_TRY(nacrei_check_memory(call, "items_out", what->items_out, what->item_bytes));
-    if (what->items_out != NULL) {
-        NACREI_TRY(nacrei_check_count(call, "capacity", what->capacity));
-    }
     if (what->value_bytes != 0 && what->items_out != NULL) {
         if (count > 0) {
             NACREI_TRY(nacrei_check_array(call, "values", what->values, what->value_bytes));
@@ -69,7 +66,6 @@ static nacre_status check_algorithm(const nacrei_call *call, const nacrei_compac
 {
     const nacre_compaction *what = &compact->what;
     const uint32_t algorithm = compact->options.algorithm;
-    NACREI_TRY(nacrei_options_check_algorithm(call, &compact->options, NACRE_COMPACT_STABLE));
     if (algorithm != NACRE_COMPACT_AUTO && algorithm != NACRE_COMPACT_STABLE &&
         (what->item_bytes != 8 || what->value_bytes != 0)) {
         return nacrei_fail(call->error, NACRE_ERROR_UNSUPPORTED, 0,
@@ -105,7 +101,8 @@ nacre_status nacre_compact(nacre_device *device, const nacre_compaction *compact
     NACREI_TRY(check_widths(&call, &compact.what));
     NACREI_TRY(check_arrays(&call, &compact.what, count));
     NACREI_TRY(check_condition(&call, &compact.what));
-    NACREI_TRY(nacrei_options_check(&call, &compact.options, count));
+    NACREI_TRY(nacrei_options_check(&call, &compact.options,
+                                    NACREI_TAKES_ELEMENTS | NACREI_TAKES_ALGORITHM, count));
     NACREI_TRY(check_algorithm(&call, &compact));
     compact.condition = nacrei_condition_of(&compact.what.condition);
     return device->backend->compact(device, &compact, call.error);
@@ -115,10 +112,9 @@ nacre_status nacre_compact_workspace(const nacre_device *device, uint64_t count,
                                      uint64_t *bytes, nacre_error *error)
 {
     NACREI_CALL(call, "nacre_compact_workspace", error);
-    nacre_options options = {.algorithm = algorithm};
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_count(&call, "count", count));
-    NACREI_TRY(nacrei_options_check_algorithm(&call, &options, NACRE_COMPACT_STABLE));
+    NACREI_TRY(nacrei_options_check_algorithm(&call, algorithm));
     NACREI_TRY(nacrei_check_host(&call, "bytes", bytes, 8));
     return device->backend->compact_workspace(device, count, algorithm, bytes, error);
 }

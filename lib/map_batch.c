@@ -10,11 +10,10 @@
 #include "nacre/core/reduction.h"
 
 enum {
-    VALUES = 1,         /* reads values, NULL for a set only */
-    VALUES_OR_ONE = 2,  /* reads values, NULL for the number 1; has a reduction and a type */
-    VALUES_OUT = 4,     /* writes values */
-    CONTAINED = 8,      /* writes a byte per key */
-    MISSING_VALUE = 16, /* has outputs of missing keys */
+    VALUES = 1,        /* reads values, NULL for a set only */
+    VALUES_OR_ONE = 2, /* reads values, NULL for the number 1; has a reduction and a type */
+    VALUES_OUT = 4,    /* writes values; missing_value is for these */
+    CONTAINED = 8,     /* writes a byte per key */
 };
 
 typedef struct rule {
@@ -27,10 +26,9 @@ static const rule rules[NACREI_OPERATIONS] = {
     [NACREI_INSERT] = {"nacre_map_insert", NULL, VALUES},
     [NACREI_INSERT_OR_ASSIGN] = {"nacre_map_insert_or_assign", NULL, VALUES},
     [NACREI_INSERT_OR_APPLY] = {"nacre_map_insert_or_apply", "nacre_map_insert", VALUES_OR_ONE},
-    [NACREI_FIND_OR_INSERT] = {"nacre_map_find_or_insert", "nacre_map_insert",
-                               VALUES | VALUES_OUT | MISSING_VALUE},
+    [NACREI_FIND_OR_INSERT] = {"nacre_map_find_or_insert", "nacre_map_insert", VALUES | VALUES_OUT},
     [NACREI_ASSIGN] = {"nacre_map_assign", "nacre_map_contains", VALUES},
-    [NACREI_FIND] = {"nacre_map_find", "nacre_map_contains", VALUES_OUT | MISSING_VALUE},
+    [NACREI_FIND] = {"nacre_map_find", "nacre_map_contains", VALUES_OUT},
     [NACREI_CONTAINS] = {"nacre_map_contains", NULL, CONTAINED},
     [NACREI_ERASE] = {"nacre_map_erase", NULL, 0},
 };
@@ -83,10 +81,10 @@ static nacre_status check_arrays(const nacrei_call *call, const nacrei_batch *ba
     return NACRE_OK;
 }
 
-/* What the backend wants of missing_value: its number, and a NULL where it does not matter. */
+/* What the backend wants of missing_value: its number, and a NULL where nothing is written. */
 static void take_missing_value(nacrei_batch *batch, uint32_t arrays, uint32_t value_bytes)
 {
-    if ((arrays & MISSING_VALUE) == 0) {
+    if ((arrays & VALUES_OUT) == 0) {
         batch->options.missing_value = NULL;
     } else if (batch->options.missing_value != NULL && value_bytes == 4) {
         uint32_t value;
@@ -118,8 +116,7 @@ static nacre_status run(const nacre_map *map, nacrei_batch *batch, const nacre_o
     if (batch->count > 0) {
         NACREI_TRY(check_arrays(&call, batch, rule->arrays, &map->config));
     }
-    NACREI_TRY(nacrei_options_check(&call, &batch->options, batch->count));
-    NACREI_TRY(nacrei_options_check_algorithm(&call, &batch->options, 0));
+    NACREI_TRY(nacrei_options_check(&call, &batch->options, NACREI_TAKES_BATCH, batch->count));
     if (batch->count == 0 && batch->options.counts == NULL) {
         return NACRE_OK;
     }

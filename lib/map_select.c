@@ -64,12 +64,9 @@ static nacre_status retrieve(nacrei_call *call, const nacre_map *map, const nacr
     nacre_options complete;
     NACREI_TRY(nacrei_options_read(call, options, &complete));
     NACREI_TRY(begin(call, map, select, stream, selection));
-    NACREI_TRY(nacrei_options_check_algorithm(call, &complete, NACRE_COMPACT_STABLE));
+    NACREI_TRY(nacrei_options_check(call, &complete, NACREI_TAKES_ALGORITHM, 0));
     NACREI_TRY(check_slots(call, map, complete.algorithm));
     NACREI_TRY(nacrei_check_array(call, "needed", selection->needed, 8));
-    if (selection->keys_out != NULL || selection->values_out != NULL) {
-        NACREI_TRY(nacrei_check_count(call, "capacity", selection->capacity));
-    }
     NACREI_TRY(nacrei_check_memory(call, "keys_out", selection->keys_out, map->config.key_bytes));
     if (map->config.value_bytes != 0) {
         NACREI_TRY(nacrei_check_memory(call, "values_out", selection->values_out,
@@ -109,6 +106,7 @@ nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select
     nacrei_selection selection = {.needed = count};
     NACREI_TRY(nacrei_options_read(&call, options, &complete));
     NACREI_TRY(begin(&call, map, select, stream, &selection));
+    NACREI_TRY(nacrei_options_check(&call, &complete, 0, 0));
     NACREI_TRY(nacrei_check_array(&call, "count", count, 8));
     return call.device->backend->map_retrieve(call.map, &selection, call.error);
 }
@@ -121,7 +119,7 @@ nacre_status nacre_map_erase_if(nacre_map *map, const nacre_select *select,
     nacrei_selection selection = {0};
     NACREI_TRY(nacrei_options_read(&call, options, &complete));
     NACREI_TRY(begin(&call, map, select, stream, &selection));
-    NACREI_TRY(nacrei_check_memory(&call, "options.counts", complete.counts, 8));
+    NACREI_TRY(nacrei_options_check(&call, &complete, NACREI_TAKES_COUNTS, 0));
     selection.counts = complete.counts;
     return call.device->backend->map_erase_if(call.map, &selection, call.error);
 }
@@ -150,9 +148,6 @@ nacre_status nacre_map_match(const nacre_map *map, const void *keys, uint64_t co
         return nacrei_bad_number(&call, "index_bytes", index_bytes, "4 (up to 2^32 keys), 8");
     }
     NACREI_TRY(nacrei_check_array(&call, "needed", needed, 8));
-    if (indices_out != NULL || values_out != NULL) {
-        NACREI_TRY(nacrei_check_count(&call, "capacity", capacity));
-    }
     if (count > 0) {
         NACREI_TRY(nacrei_check_array(&call, "keys", keys, map->config.key_bytes));
     }
@@ -162,8 +157,7 @@ nacre_status nacre_map_match(const nacre_map *map, const void *keys, uint64_t co
     } else if (values_out != NULL) {
         return nacrei_bad_pointer(&call, "values_out", values_out, NACREI_NULL_FOR_A_SET);
     }
-    NACREI_TRY(nacrei_options_check(&call, &batch.options, count));
-    NACREI_TRY(nacrei_options_check_algorithm(&call, &batch.options, 0));
-    batch.options.missing_value = NULL;
+    NACREI_TRY(nacrei_options_check(&call, &batch.options, NACREI_TAKES_BATCH, count));
+    batch.options.missing_value = NULL; /* nothing is written for a missing key */
     return call.device->backend->map_match(call.map, &batch, &matches, call.error);
 }

@@ -42,7 +42,7 @@ typedef struct nacre_compaction {
     const void *values; /* [count], one for each item; NULL without */
     void *items_out;    /* [capacity]; NULL: counts only */
     void *values_out;   /* [capacity]; NULL without values, or where items_out is */
-    uint64_t capacity;  /* more is never written */
+    uint64_t capacity;  /* more is never written; UINT64_MAX: there is room for all */
     uint64_t *needed;   /* gets the number of items kept; in memory that the device can write */
     /* On the item, of a type as wide. RANGE needs items of 4 or 8 bytes, BITS of 8 or less. */
     nacre_condition condition;
@@ -62,12 +62,12 @@ NACRE_API void nacre_compaction_init(nacre_compaction *compaction, uint32_t stru
  * Copies the items (and values) of elements that take part (options->mask, options->count_device)
  * and whose item meets the condition. options->algorithm says how: in no particular order, or,
  * with STABLE, in the order of the input. GLOBAL_ATOMIC to DEVICE_SELECT take items of 8 bytes
- * without values; DEVICE_SELECT up to 2^31 - 1 of them. Of the other options, `error` counts.
- * Outputs do not overlap inputs. count 0 is legal: *needed gets 0.
+ * without values; DEVICE_SELECT up to 2^31 - 1 of them. Outputs do not overlap inputs. count 0 is
+ * legal: *needed gets 0.
  *
- * ARGUMENT: NULL or misaligned pointers, sizes and constants that are not allowed, a workspace
- * that is too small. UNSUPPORTED: an algorithm on items that it does not take; DEVICE_SELECT in a
- * capture. DEVICE_LOST.
+ * ARGUMENT: NULL or misaligned pointers, sizes and constants that are not allowed, options that the
+ * call does not take (types.h), a workspace that is too small. UNSUPPORTED: an algorithm on items
+ * that it does not take; DEVICE_SELECT in a capture. DEVICE_LOST.
  *
  * **Thread safety** any thread; calls at the same time need workspaces of their own. **Stream**
  * returns when enqueued; may be captured. **Allocates** nothing. **Since** 0.1

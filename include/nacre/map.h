@@ -39,7 +39,8 @@
  *
  * GROWTH, chosen at creation. WAIT (the default): when a batch may not fit, the host waits for the
  * map's own work, grows the table, and goes on. DEFERRED: no call ever waits; the table grows at a
- * later call, by what finished batches have shown; a key that finds no room reports FULL. FIXED:
+ * later call, by what finished batches have shown; a key that finds no room reports FULL, and one
+ * new key that does so many times in a batch may double the table, as many keys would. FIXED:
  * the map takes exactly capacity_keys keys until nacre_map_reserve raises that. If memory is
  * refused while a WAIT map grows, the batch is applied as far as there is room, elements left out
  * report FULL, and the call returns OUT_OF_MEMORY. In all other cases a full map is told by
@@ -87,11 +88,12 @@ typedef struct nacre_map nacre_map;
 
 typedef struct nacre_map_config {
     uint32_t struct_size;
-    uint32_t key_bytes;          /* 4 or 8; default 8 */
-    uint32_t value_bytes;        /* 0, 4 or 8; default 8 */
-    uint32_t growth;             /* NACRE_GROWTH_...; default WAIT */
-    uint64_t capacity_keys;      /* any so many distinct keys fit from the start; default 0 */
-    uint64_t memory_limit_bytes; /* the map's memory never exceeds it; 0 (default): no limit */
+    uint32_t key_bytes;     /* 4 or 8; default 8 */
+    uint32_t value_bytes;   /* 0, 4 or 8; default 8 */
+    uint32_t growth;        /* NACRE_GROWTH_...; default WAIT */
+    uint64_t capacity_keys; /* any so many distinct keys fit from the start; default 0 */
+    /* The map's memory never exceeds it; 0 (default) or more than there is: no limit. */
+    uint64_t memory_limit_bytes;
     /* Of the hash; the default is a fresh random number. Keys chosen by somebody who knows the seed
        can make a map slow, and in the end FULL, not wrong. */
     uint64_t seed;
@@ -130,8 +132,9 @@ typedef struct nacre_map_info {
  * walk_slots of nacre_map_info, the calls together select each key that is in the map throughout
  * exactly once. That holds while `layout` stays what it was: give the one that nacre_map_info told
  * at the beginning, and a call after keys may have moved returns CHANGED: the map grew, or was
- * maintained, as erasures do as they go. So do not erase by ranges: erase_if takes all at once.
- * Keys inserted meanwhile may be missed, and one erased and inserted again may come twice.
+ * maintained, as insertions and erasures do as they go. nacre_map_erase_if with that `layout` moves
+ * no keys: one cursor may retrieve a range, erase it, and go on. Keys inserted meanwhile may be
+ * missed, and one erased and inserted again may come twice.
  */
 typedef struct nacre_select {
     uint32_t struct_size;
@@ -322,8 +325,9 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * value_bytes each (NULL for a set); all arrays are the caller's, read or written in stream order.
  * count 0 is legal, with NULL arrays too. `options` may be NULL.
  *
- * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, a count (or capacity
- * of an output) beyond 2^60; with `checks` also memory that the device cannot reach. DEVICE_LOST.
+ * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, options that the
+ * call does not take (types.h), a count beyond 2^60; with `checks` also memory that the device
+ * cannot reach. DEVICE_LOST.
  * Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above), WOULD_WAIT (capturing, or
  * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
@@ -411,8 +415,7 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
  * to values_out. That is the gather map of a join. index_bytes is 4 or 8; either output may be
  * NULL, and values_out is NULL for a set. `capacity` pairs fit: more are never written, and the
  * call returns OK. *needed, in memory that the device can write, gets the number of keys found.
- * Pairs come in no particular order; of the options, `algorithm` is 0. Outcomes FOUND, MISSING.
- * Stream class: read.
+ * Pairs come in no particular order. Outcomes FOUND, MISSING. Stream class: read.
  *
  * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32.
  */
@@ -425,9 +428,9 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
  * SELECTIONS. Calls on the keys that a nacre_select selects; NULL selects everything.
  *
  * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of a
- * set, a NULL or misaligned pointer, a capacity beyond 2^60. CHANGED: select->layout is not the
- * map's any more. UNSUPPORTED: a range of slots in a capturing stream, which would not know of a
- * later growth. DEVICE_LOST.
+ * set, a NULL or misaligned pointer, options that the call does not take (types.h). CHANGED:
+ * select->layout is not the map's any more. UNSUPPORTED: a range of slots in a capturing stream,
+ * which would not know of a later growth. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
  * nothing, but for DEVICE_SELECT. **Since** 0.1
@@ -435,9 +438,9 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
 
 /*
  * Writes every key, and its value, densely to keys_out and values_out; either may be NULL.
- * `capacity` elements fit there: more are never written, and the call returns OK. *needed, in
- * memory that the device can write, gets the number of keys in the map; with both arrays NULL that
- * is all. Of the options, `error` and `algorithm` count: in no particular order, or with STABLE in
+ * `capacity` elements fit there (UINT64_MAX: all that come): more are never written, and the call
+ * returns OK. *needed, in memory that the device can write, gets the number of keys in the map;
+ * with both arrays NULL that is all. options->algorithm: in no particular order, or with STABLE in
  * the order of slots, the same bytes each time while nothing changes. GLOBAL_ATOMIC to
  * DEVICE_SELECT need slots of 8 or 16 bytes; DEVICE_SELECT takes less than 2^31 slots, allocates
  * for the call, and waits for the stream.
@@ -457,16 +460,16 @@ NACRE_API nacre_status nacre_map_retrieve_if(const nacre_map *map, const nacre_s
                                              nacre_stream stream);
 
 /*
- * Writes the number of selected keys to *count, in memory that the device can write. Of the
- * options, `error` counts. Stream class: read.
+ * Writes the number of selected keys to *count, in memory that the device can write. Stream class:
+ * read.
  */
 NACRE_API nacre_status nacre_map_count_if(const nacre_map *map, const nacre_select *select,
                                           uint64_t *count, const nacre_options *options,
                                           nacre_stream stream);
 
 /*
- * Erases the selected keys. Of the options, `error` and `counts` count: counts.done keys were
- * erased. Stream class: exclusive.
+ * Erases the selected keys; options->counts.done says how many. With select->layout it moves no
+ * keys, so that a cursor goes on: maintenance waits for a later call. Stream class: exclusive.
  */
 NACRE_API nacre_status nacre_map_erase_if(nacre_map *map, const nacre_select *select,
                                           const nacre_options *options, nacre_stream stream);

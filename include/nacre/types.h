@@ -122,7 +122,8 @@ enum {
 
 /* Bits of nacre_options.flags. */
 enum {
-    NACRE_OPTION_NEVER_WAIT = 1 /* return WOULD_WAIT, nothing issued, instead of waiting for room */
+    /* Return WOULD_WAIT, nothing issued, instead of waiting for room; most calls never do. */
+    NACRE_OPTION_NEVER_WAIT = 1
 };
 
 /*
@@ -136,7 +137,16 @@ typedef struct nacre_counts {
 } nacre_counts;
 
 /*
- * Options common to all batch calls; NULL for a call means every default.
+ * Options; NULL for a call means every default. Nothing that is asked for is ignored: a field that
+ * a call cannot honour has its default there, or the call says ARGUMENT. Taken by
+ *
+ *     every call                          struct_size, flags, error, missing_value
+ *     batch calls and nacre_map_match     also count_device, the mask, outcomes, counts
+ *     nacre_compact                       also count_device, the mask, algorithm
+ *     nacre_map_retrieve, _retrieve_if    also algorithm
+ *     nacre_map_erase_if                  also counts
+ *
+ * (NEVER_WAIT and missing_value say what happens in cases that do not arise in every call.)
  *
  * All pointers but `missing_value` and `error` are read or written by the device, in stream order:
  * on CUDA they are device or pinned memory, and remain the caller's.
@@ -149,7 +159,7 @@ typedef struct nacre_options {
     uint64_t mask_offset; /* element i is bit (BITS, least significant first, as in Arrow) or
                                      byte (BYTES) mask_offset + i; set: it takes part */
     uint32_t mask_kind;   /* NACRE_MASK_... */
-    uint32_t algorithm;   /* NACRE_COMPACT_..., of calls that write densely; of others 0 */
+    uint32_t algorithm;   /* NACRE_COMPACT_... */
     uint8_t *outcomes;    /* [count], NACRE_OUTCOME_...; every element is written */
     nacre_counts *counts; /* overwritten */
     const void

@@ -201,7 +201,9 @@ nacre_status nacrei_cpu_map_erase_if(nacre_map *base, const nacrei_selection *se
         }
         map->size -= erased;
         map->erased_keys += erased;
-        nacrei_cpu_table_maintain(map);
+        if (selection->layout == 0) { /* else a cursor is on its way */
+            nacrei_cpu_table_maintain(map);
+        }
         nacrei_cpu_map_show(map, 0);
     }
     pthread_rwlock_unlock(&map->lock);

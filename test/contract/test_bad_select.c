@@ -126,6 +126,72 @@ NACRE_CONTRACT_TEST(bad_select, outputs)
     bench_close(t, &b);
 }
 
+/* Fields of the options that a call takes. */
+enum { ELEMENTS = 1, OUTCOMES = 2, COUNTS = 4, ALGORITHM = 8 };
+
+static nacre_status run_any(uint32_t which, const bench *b, test *t)
+{
+    void *numbers = b->numbers.data;
+    nacre_compaction what;
+    switch (which) {
+    case 3:
+        return nacre_map_retrieve(b->map, NULL, NULL, 0, numbers, &b->options, t->stream);
+    case 4:
+        return nacre_map_match(b->map, numbers, 1, NULL, 8, NULL, 0, (uint64_t *)numbers + 1,
+                               &b->options, t->stream);
+    case 5:
+        nacre_compaction_init(&what, sizeof what);
+        what.items = numbers;
+        what.needed = (uint64_t *)numbers + 1;
+        return nacre_compact(t->device, &what, 1, &b->options, t->stream);
+    default:
+        return run_select(which, b, t);
+    }
+}
+
+NACRE_CONTRACT_TEST_ONCE(bad_select, options_that_a_call_does_not_take_are_ignored)
+{
+    /* Goal: what a call cannot do is refused, by name, not ignored; NEVER_WAIT and missing_value,
+       of cases that may not arise, are taken by all. Method: each field alone, in each call that
+       writes densely, counts or erases. */
+    static const char *const names[] = {"nacre_map_retrieve_if", "nacre_map_count_if",
+                                        "nacre_map_erase_if",    "nacre_map_retrieve",
+                                        "nacre_map_match",       "nacre_compact"};
+    static const uint32_t takes[] = {
+        ALGORITHM, 0, COUNTS, ALGORITHM, ELEMENTS | OUTCOMES | COUNTS, ELEMENTS | ALGORITHM};
+    bench b;
+    bench_open(t, &b);
+    void *numbers = b.numbers.data;
+    const nacre_options good = b.options;
+    for (uint32_t w = 0; w < 6; w++) {
+#define SPOIL(field, value, needs, ...)             \
+    do {                                            \
+        b.options.field = (value);                  \
+        if ((takes[w] & (needs)) == 0) {            \
+            BAD(t, run_any(w, &b, t), __VA_ARGS__); \
+        }                                           \
+        b.options = good;                           \
+    } while (0)
+        SPOIL(count_device, numbers, ELEMENTS, "%s: options.count_device is %p", names[w], numbers);
+        SPOIL(mask, numbers, ELEMENTS, "%s: options.mask is %p", names[w], numbers);
+        SPOIL(mask_kind, 1, ELEMENTS, "%s: options.mask_kind is 1", names[w]);
+        SPOIL(mask_offset, 7, ELEMENTS, "%s: options.mask_offset is 7", names[w]);
+        SPOIL(mask_bits, 8, ELEMENTS, "%s: options.mask_bits is 8", names[w]);
+        SPOIL(outcomes, numbers, OUTCOMES, "%s: options.outcomes is %p", names[w], numbers);
+        SPOIL(counts, numbers, COUNTS, "%s: options.counts is %p", names[w], numbers);
+        SPOIL(algorithm, 1, ALGORITHM, "%s: options.algorithm is 1", names[w]);
+        SPOIL(flags, 2, 0, "%s: options.flags is 2", names[w]);
+        SPOIL(reserved, 1, 0, "%s: options.reserved is 1", names[w]);
+#undef SPOIL
+        b.options.flags = NACRE_OPTION_NEVER_WAIT;
+        b.options.missing_value = &w;
+        OK(t, run_any(w, &b, t));
+        b.options = good;
+        OK(t, run_any(w, &b, t));
+    }
+    bench_close(t, &b);
+}
+
 NACRE_CONTRACT_TEST_ONCE(bad_select, compaction)
 {
     /* Goal: every field of a nacre_compaction. */

@@ -204,6 +204,64 @@ NACRE_CONTRACT_TEST(capacity, impossible_capacity_is_tried)
     STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_create(t->device, &config, &map));
 }
 
+NACRE_CONTRACT_TEST_ONCE(capacity, no_limit_is_refused)
+{
+    /* Goal: the greatest number is "no limit" wherever a number is a limit: of memory, which then
+       is held as without one, of an output, of a range. Keys to make room for are no limit, and
+       refused (impossible_capacity_is_tried). Method: a map that grows, and everything out of it
+       by each call. */
+    enum { COUNT = 50000 };
+    nacre_map_config config = test_map_config(t);
+    nacre_map *plain = test_map_create(t, &config);
+    config.memory_limit_bytes = UINT64_MAX;
+    nacre_map *map = test_map_create(t, &config);
+    oracle o, same;
+    oracle_init(&o);
+    oracle_init(&same);
+    uint64_t *keys = test_keys(t, 0, COUNT), *values = test_values(t, keys, COUNT), needed = 0;
+    test_do(t, plain, &same, NACREI_INSERT, keys, values, COUNT);
+    test_do(t, map, &o, NACREI_INSERT, keys, values, COUNT);
+    const uint64_t bytes = test_info(t, map).memory_bytes;
+    CHECK(t, bytes == test_info(t, plain).memory_bytes, "%llu bytes instead of %llu", LL(bytes),
+          LL(test_info(t, plain).memory_bytes));
+    STATUS(t, NACRE_ERROR_CAPACITY,
+           nacre_map_reserve(map, (uint64_t)1 << 50, &t->error, t->stream));
+    test_array out = test_array_new(t, COUNT * 8, 8), needed_on = test_array_new(t, 8, 8);
+    test_array in = test_array_of_numbers(t, keys, COUNT, 8);
+    nacre_select select;
+    nacre_select_init(&select, sizeof select);
+    select.slot_count = UINT64_MAX;
+    nacre_compaction what;
+    nacre_compaction_init(&what, sizeof what);
+    what.items = in.data;
+    what.items_out = out.data;
+    what.capacity = UINT64_MAX;
+    what.needed = needed_on.data;
+    for (uint32_t call = 0; call < 4; call++) {
+        nacre_status status =
+            call == 0   ? nacre_map_retrieve(map, out.data, NULL, UINT64_MAX, needed_on.data, NULL,
+                                             t->stream)
+            : call == 1 ? nacre_map_retrieve_if(map, &select, out.data, NULL, UINT64_MAX,
+                                                needed_on.data, NULL, t->stream)
+            : call == 2 ? nacre_map_match(map, in.data, COUNT, out.data, 8, NULL, UINT64_MAX,
+                                          needed_on.data, NULL, t->stream)
+                        : nacre_compact(t->device, &what, COUNT, NULL, t->stream);
+        CHECK(t, status == NACRE_OK, "call %u says %s", call, nacre_status_name(status));
+        test_array_read(t, &needed_on, &needed);
+        CHECK(t, needed == COUNT, "call %u: %llu needed", call, LL(needed));
+    }
+    test_compare(t, map, &o, 100);
+    test_array_free(t, &out);
+    test_array_free(t, &needed_on);
+    test_array_free(t, &in);
+    free(keys);
+    free(values);
+    nacre_map_destroy(map);
+    nacre_map_destroy(plain);
+    oracle_free(&o);
+    oracle_free(&same);
+}
+
 /* Inserts in batches until memory is refused; every key is present or reported, at every step. */
 static void insert_until_refused(test *t, nacre_map *map, oracle *o, uint64_t limit)
 {

@@ -3,6 +3,10 @@
 #include "support/allocator.h"
 #include "support/batch.h"
 
+#if NACRE_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 NACRE_CONTRACT_TEST_ONCE(device, description_overruns_or_says_another_backend)
 {
     /* Goal: describe tells backend, ordinal and a line of text, cut where the room ends; every
@@ -252,3 +256,68 @@ NACRE_CONTRACT_TEST_ONCE(device, status_has_no_name)
           nacre_build_supports(t->backend, 8, 8) == nacre_build_supports(NACRE_BACKEND_AUTO, 8, 8),
           "(8,8) is in one backend only");
 }
+
+#if NACRE_HAVE_CUDA
+#define KEEPS(call)                                                                               \
+    do {                                                                                          \
+        int now = -1;                                                                             \
+        OK(t, call);                                                                              \
+        CHECK(t, cudaGetDevice(&now) == cudaSuccess && now == mine, "device %d is current", now); \
+    } while (0)
+
+NACRE_CONTRACT_TEST_ONCE(device, current_device_is_another_after_a_call)
+{
+    /* Goal: every call leaves the thread's current device as it was. Method: the last device of the
+       machine is current while the first is used; they are the same where there is only one. */
+    enum { N = 20000 };
+    int mine = 0;
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    CHECK(t, cudaGetDeviceCount(&mine) == cudaSuccess, "no count");
+    mine--;
+    CHECK(t, cudaSetDevice(mine) == cudaSuccess, "no device %d", mine);
+    nacre_error *e = &t->error;
+    nacre_device *d = NULL;
+    nacre_map *map = NULL;
+    nacre_stream s = NULL;
+    void *memory = NULL;
+    nacre_device_config config;
+    nacre_device_config_init(&config, sizeof config);
+    config.backend = NACRE_BACKEND_CUDA;
+    config.error = e;
+    KEEPS(nacre_device_open(&config, &d));
+    KEEPS(nacre_stream_create(d, &s, e));
+    KEEPS(nacre_memory_allocate(d, 3 * N * 8, NACRE_SPACE_DEVICE, &memory, e));
+    KEEPS(nacre_memory_fill(d, memory, 3 * N * 8, 7, e, s));
+    uint64_t *keys = test_keys(t, 0, N), *on = memory, *values = on + N, *out = on + 2 * N, size;
+    nacre_map_statistics statistics;
+    uint32_t faults;
+    nacre_map_statistics_init(&statistics, sizeof statistics);
+    KEEPS(nacre_memory_copy(d, keys, N * 8, on, e, s));
+    KEEPS(nacre_stream_wait(d, s, e));
+    KEEPS(nacre_map_create(d, NULL, &map));
+    KEEPS(nacre_map_insert(map, on, values, N, NULL, s));
+    KEEPS(nacre_map_reserve(map, 10 * N, e, s));
+    KEEPS(nacre_map_find(map, on, N, out, NULL, s));
+    KEEPS(nacre_map_match(map, on, N, NULL, 8, NULL, 0, out, NULL, s));
+    KEEPS(nacre_map_count_if(map, NULL, out, NULL, s));
+    KEEPS(nacre_map_retrieve(map, NULL, NULL, 0, out, NULL, s));
+    KEEPS(nacre_map_size(map, &size, e, s));
+    KEEPS(nacre_map_size_async(map, out, e, s));
+    KEEPS(nacre_map_check(map, e, s));
+    KEEPS(nacre_map_statistics_get(map, &statistics, e, s));
+    KEEPS(nacre_map_faults(map, &faults, 1, e));
+    KEEPS(nacre_map_erase(map, on, N / 2, NULL, s));
+    KEEPS(nacre_map_erase_if(map, NULL, NULL, s));
+    KEEPS(nacre_map_maintain(map, e, s));
+    KEEPS(nacre_map_clear(map, e, s));
+    CHECK(t, size == N, "size %llu", (unsigned long long)size);
+    KEEPS((nacre_map_destroy(map), NACRE_OK));
+    KEEPS(nacre_memory_release(d, memory, e));
+    KEEPS(nacre_stream_destroy(d, s, e));
+    KEEPS((nacre_device_close(d), NACRE_OK));
+    CHECK(t, cudaSetDevice(0) == cudaSuccess, "device 0 is gone");
+    free(keys);
+}
+#endif

@@ -58,6 +58,7 @@ static void step_capture(test *t, nacre_map *map, step *s, uint64_t n, uint64_t 
     } else {
         OK(t, nacre_map_find(map, s->keys.data, n, s->found.data, &plain, t->stream));
     }
+    plain.count_device = NULL;
     OK(t, nacre_map_retrieve(map, s->all_keys.data, NULL, room, s->needed.data, &plain, t->stream));
     OK(t, nacre_map_size_async(map, s->size.data, &t->error, t->stream));
     CUDA(t, cudaStreamEndCapture(t->stream, &graph));

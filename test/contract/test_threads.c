@@ -95,6 +95,12 @@ static void mix_operations(worker *w)
             OK(t, nacre_map_size(w->map, &size, &t->error, t->stream));
             CHECK(t, size >= w->o.size, "size %llu, of which %llu are mine",
                   (unsigned long long)size, (unsigned long long)w->o.size);
+            test_array needed = test_array_new(t, 8, 8);
+            OK(t, nacre_map_retrieve(w->map, NULL, NULL, 0, needed.data, NULL, t->stream));
+            test_array_read(t, &needed, &size);
+            CHECK(t, size >= w->o.size, "%llu keys, of which %llu are mine",
+                  (unsigned long long)size, (unsigned long long)w->o.size);
+            test_array_free(t, &needed);
         }
         free(keys);
         free(values);
@@ -103,8 +109,9 @@ static void mix_operations(worker *w)
 
 NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
 {
-    /* Goal: any calls on one map from eight host threads, growth included. Method: each has keys of
-       its own and judges them; at the end the union is compared. */
+    /* Goal: any calls on one map from eight host threads, each with a stream of its own, growth
+       included. Method: each has keys of its own and judges them; at the end the union is compared.
+     */
     nacre_map *map = test_map_new(t, 0);
     worker *w = workers_new(t, THREADS_MAX);
     oracle all;
@@ -114,6 +121,7 @@ NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
         w[i].body = mix_operations;
     }
     workers_run(t, w, THREADS_MAX);
+    CHECK(t, test_info(t, map).growths > 1, "the map did not grow meanwhile");
     for (int i = 0; i < THREADS_MAX; i++) {
         for (uint64_t j = 0; j < w[i].o.places; j++) {
             if (w[i].o.used[j]) {
@@ -269,6 +277,46 @@ NACRE_CONTRACT_TEST(threads, reader_misses_a_key_while_others_insert)
     }
     nacre_map_destroy(map);
     free(w);
+}
+
+/* Destroys the worker's map, whose last calls came from another thread. */
+static void destroy(worker *w)
+{
+    nacre_map_destroy(w->map);
+}
+
+NACRE_CONTRACT_TEST_ONCE(threads, destroy_on_another_thread_waits_for_ever)
+{
+    /* Goal: destroy works from any thread, with work of others' still in flight, and leaves the
+       streams and arrays of that work usable. Method: this thread fills eight maps without waiting,
+       eight others destroy one each; then a map of this thread finds what it should. */
+    enum { KEYS = 100000 };
+    uint64_t *keys = test_keys(t, 0, KEYS), *values = test_values(t, keys, KEYS);
+    test_array keys_on = test_array_of_numbers(t, keys, KEYS, t->key_bytes);
+    test_array values_on = test_array_of_numbers(t, values, KEYS, t->value_bytes);
+    worker *w = workers_new(t, THREADS_MAX);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        w[i].map = test_map_new(t, i % 2 == 0 ? KEYS : 0);
+        w[i].body = destroy;
+        OK(t, nacre_map_insert(w[i].map, keys_on.data, values_on.data, KEYS, NULL, t->stream));
+        OK(t, nacre_map_erase(w[i].map, keys_on.data, KEYS, NULL, t->stream));
+    }
+    workers_run(t, w, THREADS_MAX);
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    nacre_map *map = test_map_new(t, 0);
+    oracle o;
+    oracle_init(&o);
+    test_do(t, map, &o, NACREI_INSERT, keys, values, KEYS);
+    test_compare(t, map, &o, 100);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        oracle_free(&w[i].o);
+    }
+    free(w);
+    free(keys);
+    free(values);
 }
 
 /* What one match of all keys found, beside another thread's clear. */
