@@ -57,6 +57,7 @@ typedef struct nacrei_cuda_map {
     cudaEvent_t created; /* asked for errors while the host waits */
 
     uint32_t submap_slots;
+    uint32_t two_step; /* slots change in two steps: insertions run beside nothing */
     uint64_t submap_count;
     uint64_t reserved_keys;
     uint64_t capacity_keys; /* keys that fit without growth */

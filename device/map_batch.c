@@ -11,6 +11,9 @@
  * is room for, says FULL to the rest, and a WAIT map grows by those and gives them again.
  *
  * So growth follows keys, not elements: it happens only where new keys without room were seen.
+ *
+ * Where slots change in two steps (nacre/cuda/slot.cuh) insertions are exclusive, and those that
+ * read or combine values are followed by a second kernel that does so, once for each element.
  */
 #include "device/call.h"
 #include "device/map.h"
@@ -160,6 +163,26 @@ static nacre_status erase(nacrei_map_call *self, const nacrei_elements *elements
     return status;
 }
 
+/* Not 0 where values are read or combined by a second kernel. */
+static uint32_t has_second_step(const nacrei_cuda_map *map, uint32_t operation)
+{
+    return map->two_step &&
+           (operation == NACREI_FIND_OR_INSERT || operation == NACREI_INSERT_OR_APPLY);
+}
+
+/* Within the order of the insertion. An element without room has no key to be found. */
+static cudaError_t launch_second_step(nacrei_map_call *self, const nacrei_table *table,
+                                      const nacrei_elements *elements, uint32_t operation)
+{
+    const nacrei_map_kernels *kernels = self->map->kernels;
+    nacrei_elements silent = *elements; /* the first step has told outcomes and counts */
+    silent.outcomes = NULL;
+    silent.counts = NULL;
+    return operation == NACREI_FIND_OR_INSERT
+               ? kernels->lookup(table, &silent, NACREI_FIND, self->stream)
+               : kernels->apply(table, &silent, self->stream);
+}
+
 /* `inserting`: elements that may be new keys, at most. */
 static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *elements,
                                        uint64_t inserting, uint32_t operation, uint32_t metered,
@@ -172,7 +195,8 @@ static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *e
     nacre_status status;
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
-    const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
+    const uint32_t class_of =
+        metered || self->map->two_step ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
     void *scratch = NULL;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(clear_counts(self));
@@ -183,6 +207,9 @@ static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *e
     numbered = 1;
     NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;
+    if (elements->last && has_second_step(self->map, operation)) {
+        NACREI_CUDA(launch_second_step(self, &table, elements, operation));
+    }
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     nacrei_map_partition_end(self, scratch);
@@ -270,6 +297,7 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
 {
     nacrei_cuda_map *map = self->map;
     nacre_status status;
+    uint64_t left_out;
     uint32_t refused = 0;
     chunk.left_out = map->block->bits;
     chunk.last = 0;
@@ -277,11 +305,11 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
     for (;;) {
         NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
         NACREI_TRY(nacrei_map_settle(self, 0));
-        const uint64_t left_out = map->last.refused;
-        if (left_out == 0) {
-            return NACRE_OK;
-        }
+        left_out = map->last.refused;
         chunk.retry = 1;
+        if (left_out == 0) {
+            break;
+        }
         /* A table far from full that has no slot holds keys that share their hash: growing would
          * never end. */
         const uint32_t crowded = map->size_finished * 4 < map->submap_count * map->submap_slots &&
@@ -297,7 +325,8 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
             break;
         }
     }
-    if (operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value) {
+    if (has_second_step(map, operation) ||
+        (left_out != 0 && operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value)) {
         /* Only now: values_out may be `values`, which the passes before read again. */
         chunk.last = 1;
         NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
