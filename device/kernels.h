@@ -50,8 +50,8 @@ typedef struct nacrei_inspection {
 
 typedef struct nacrei_map_kernels {
     /*
-     * Loads all of them; once per device. *two_step: in the code that this GPU runs, slots change in
-     * two steps (nacre/cuda/slot.cuh).
+     * Loads all of them; once per device. *two_step: in the code that this GPU runs, slots change
+     * in two steps (nacre/cuda/slot.cuh).
      */
     cudaError_t (*prepare)(const nacrei_gpu *, uint32_t *two_step);
     cudaError_t (*insert)(const nacrei_table *, const nacrei_elements *, uint32_t operation,

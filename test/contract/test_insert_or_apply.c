@@ -149,9 +149,9 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, corner_numbers_go_wrong)
 
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, first_value_is_rounded)
 {
-    /* Goal: the value of a new key is stored bit by bit, though sums on a GPU make numbers too small
-       to be normal zero, and do not keep a NaN's bits. Method: such values on keys of their own, by
-       every reduction; found and compared as bits. */
+    /* Goal: the value of a new key is stored bit by bit, though sums on a GPU make numbers too
+       small to be normal zero, and do not keep a NaN's bits. Method: such values on keys of their
+       own, by every reduction; found and compared as bits. */
     const uint64_t narrow[6] = {0x00000001, 0x807FFFFF, 0x80000000,
                                 0x7FA12345, 0xFFC12345, 0x00000000};
     const uint64_t wide[6] = {UINT64_C(0x0000000000000001), UINT64_C(0x800FFFFFFFFFFFFF),

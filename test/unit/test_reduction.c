@@ -80,8 +80,8 @@ Test(reduction, nan_swallows_a_number)
 
 Test(reduction, identity_changes_a_value)
 {
-    /* Goal: a reduction of its identity with any value gives that value, and, but for sums, its very
-       bits. Method: every type and reduction, corner values and random ones. */
+    /* Goal: a reduction of its identity with any value gives that value, and, but for sums, its
+       very bits. Method: every type and reduction, corner values and random ones. */
     uint64_t state = 62;
     for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
         const bool real = type >= NACRE_TYPE_F32;

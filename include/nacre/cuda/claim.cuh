@@ -47,9 +47,8 @@ struct nacrei_no_meter {
 template <typename Width>
 struct nacrei_found {
     char *address;
-    typename Width::slot_type
-        slot;         /* as read, where the key was found; in two steps without its value */
-    uint32_t outcome; /* FOUND, INSERTED or FULL */
+    typename Width::slot_type slot; /* as read, where the key was found; in two steps the key */
+    uint32_t outcome;               /* FOUND, INSERTED or FULL */
 };
 
 /* What a walk along a path has come to. */

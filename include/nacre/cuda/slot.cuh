@@ -29,8 +29,8 @@
 #include "nacre/core/slot.h"
 
 /*
- * 1 in code where slots of 16 bytes change in two steps. The build option NACRE_FORCE_TWO_STEP makes
- * it so on every GPU, for tests.
+ * 1 in code where slots of 16 bytes change in two steps. The build option NACRE_FORCE_TWO_STEP
+ * makes it so on every GPU, for tests.
  */
 #if defined(NACRE_FORCE_TWO_STEP) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
 #define NACREI_TWO_STEP 1

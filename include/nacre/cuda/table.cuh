@@ -181,8 +181,8 @@ nacrei_slot_of(const typename Width::bucket &bucket, int index)
  * Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it.
  *
  * One word holds the signatures of both buckets of a pair: it is read once. Lookups ask for it to
- * be kept; for operations that write to slots that was no gain. Those believe holes only where slots
- * change in one step.
+ * be kept; for operations that write to slots that was no gain. Those believe holes only where
+ * slots change in one step.
  */
 template <typename Width, nacrei_scope Scope>
 __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
