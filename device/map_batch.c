@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches: how each reaches its kernel, and how an insertion that may not fit gets its room.
+ * Batches: how an insertion that may not fit gets its room. The launches are in map_launch.c.
  *
  * An insertion that fits, by what the host knows without waiting, is one launch. For one that may
  * not, a WAIT map waits until it knows its size, and takes the batch in chunks. A lookup pass, the
@@ -11,9 +11,6 @@
  * is room for, says FULL to the rest, and a WAIT map grows by those and gives them again.
  *
  * So growth follows keys, not elements: it happens only where new keys without room were seen.
- *
- * Where slots change in two steps (nacre/cuda/slot.cuh) insertions are exclusive, and those that
- * read or combine values are followed by a second kernel that does so, once for each element.
  */
 #include "device/call.h"
 #include "device/map.h"
@@ -31,209 +28,6 @@
  * would count for thousands. The batch then goes in chunks, each with a probe of its own.
  */
 #define SAMPLE_LEAST (SAMPLE_KEYS / 64)
-
-nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
-{
-    const nacre_options *options = &batch->options;
-    nacrei_elements elements = {
-        .keys = batch->keys,
-        .values = batch->values,
-        .count = batch->count,
-        .count_device = options->count_device,
-        .values_out = batch->values_out,
-        .contained = batch->contained,
-        .mask = options->mask,
-        .mask_offset = options->mask_offset,
-        .mask_kind = options->mask_kind,
-        .mask_bits = options->mask_bits,
-        .has_missing_value = options->missing_value != NULL,
-        .missing_value = batch->missing_value,
-        .outcomes = options->outcomes,
-        .counts = (uint64_t *)options->counts,
-        .reduction = batch->reduction,
-        .type = batch->type,
-        .last = 1,
-        .fault = 1,
-    };
-    return elements;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Elements first .. first + count - 1. */
-static nacrei_elements part_of(const nacrei_elements *all, const nacre_map_config *config,
-                               uint64_t first, uint64_t count)
-{
-    nacrei_elements part = *all;
-    part.keys = (const char *)all->keys + first * config->key_bytes;
-    part.values =
-        all->values == NULL ? NULL : (const char *)all->values + first * config->value_bytes;
-    part.values_out =
-        all->values_out == NULL ? NULL : (char *)all->values_out + first * config->value_bytes;
-    part.outcomes = all->outcomes == NULL ? NULL : all->outcomes + first;
-    part.mask_offset += first;
-    part.first = first;
-    part.count = count;
-    return part;
-}
-
-/* Counts start from zero, before the first launch of a call and after all that may refuse it. */
-static nacre_status clear_counts(nacrei_map_call *self)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    nacre_status status = NACRE_OK;
-    nacre_counts *counts = self->counts;
-    self->counts = NULL;
-    if (counts != NULL) {
-        NACREI_CUDA(cudaMemsetAsync(counts, 0, sizeof *counts, self->stream));
-    }
-cleanup:
-    return status;
-}
-
-/* The table for a launch; a captured one reads the number of submaps when it is replayed. */
-nacrei_table nacrei_map_table_of(const nacrei_map_call *self)
-{
-    nacrei_table table = self->map->table;
-    table.submap_count = self->capturing ? 0 : self->map->submap_count;
-    return table;
-}
-
-static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
-                                  const nacrei_elements *elements)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    const uint32_t class_of =
-        batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
-    NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_TRY(clear_counts(self));
-    NACREI_CUDA(self->map->kernels->lookup(&table, elements, batch->operation, self->stream));
-    NACREI_TRY(nacrei_map_order_end(self, class_of));
-cleanup:
-    return status;
-}
-
-static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *elements,
-                                 uint32_t partitioned)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    uint32_t numbered = 0;
-    void *scratch = NULL;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_TRY(clear_counts(self));
-    if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
-    }
-    NACREI_TRY(nacrei_map_number_batch(self, elements, 0));
-    numbered = 1;
-    NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
-    numbered = 0;
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
-cleanup:
-    nacrei_map_partition_end(self, scratch);
-    if (numbered) {
-        nacrei_map_forget_batch(self);
-    }
-    return status;
-}
-
-static nacre_status erase(nacrei_map_call *self, const nacrei_elements *elements)
-{
-    const uint64_t part = nacrei_map_partition_part(self, elements);
-    nacre_status status = NACRE_OK;
-    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
-        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
-        status = launch_erase(self, &now, part != 0);
-        first += count;
-    }
-    return status;
-}
-
-/* Not 0 where values are read or combined by a second kernel. */
-static uint32_t has_second_step(const nacrei_cuda_map *map, uint32_t operation)
-{
-    return map->two_step &&
-           (operation == NACREI_FIND_OR_INSERT || operation == NACREI_INSERT_OR_APPLY);
-}
-
-/* Within the order of the insertion. An element without room has no key to be found. */
-static cudaError_t launch_second_step(nacrei_map_call *self, const nacrei_table *table,
-                                      const nacrei_elements *elements, uint32_t operation)
-{
-    const nacrei_map_kernels *kernels = self->map->kernels;
-    nacrei_elements silent = *elements; /* the first step has told outcomes and counts */
-    silent.outcomes = NULL;
-    silent.counts = NULL;
-    return operation == NACREI_FIND_OR_INSERT
-               ? kernels->lookup(table, &silent, NACREI_FIND, self->stream)
-               : kernels->apply(table, &silent, self->stream);
-}
-
-/* `inserting`: elements that may be new keys, at most. */
-static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *elements,
-                                       uint64_t inserting, uint32_t operation, uint32_t metered,
-                                       uint32_t partitioned)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    uint32_t numbered = 0;
-    /* The meter counts what is there when it starts: it runs beside no other insertion. */
-    const uint32_t class_of =
-        metered || self->map->two_step ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
-    void *scratch = NULL;
-    NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_TRY(clear_counts(self));
-    if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
-    }
-    NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
-    numbered = 1;
-    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
-    numbered = 0;
-    if (elements->last && has_second_step(self->map, operation)) {
-        NACREI_CUDA(launch_second_step(self, &table, elements, operation));
-    }
-    NACREI_TRY(nacrei_map_order_end(self, class_of));
-cleanup:
-    nacrei_map_partition_end(self, scratch);
-    if (numbered) {
-        nacrei_map_forget_batch(self);
-    }
-    return status;
-}
-
-static nacre_status launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
-                                  uint64_t inserting, uint32_t operation, uint32_t metered)
-{
-    const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements);
-    nacre_status status = NACRE_OK;
-    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
-        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = part_of(elements, &self->map->head.config, first, count);
-        status =
-            launch_insert_part(self, &now, least(inserting, count), operation, metered, part != 0);
-        first += count;
-    }
-    return status;
-}
-
 /* The greatest step of growth in keys where it is not known how many are new. */
 static uint64_t growth_step(const nacrei_cuda_map *map)
 {
@@ -303,7 +97,7 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
     chunk.last = 0;
     chunk.fault = 0;
     for (;;) {
-        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
         NACREI_TRY(nacrei_map_settle(self, 0));
         left_out = map->last.refused;
         chunk.retry = 1;
@@ -315,8 +109,8 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
         const uint32_t crowded = map->size_finished * 4 < map->submap_count * map->submap_slots &&
                                  map->size_finished < map->capacity_keys;
         if (!crowded) {
-            NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(left_out, growth_step(map)),
-                                       &refused));
+            NACREI_TRY(nacrei_map_grow(
+                self, map->size_finished + nacrei_least(left_out, growth_step(map)), &refused));
         }
         if (crowded || refused) {
             nacrei_map_fault(map,
@@ -325,11 +119,11 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
             break;
         }
     }
-    if (has_second_step(map, operation) ||
+    if (nacrei_map_has_second_step(map, operation) ||
         (left_out != 0 && operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value)) {
         /* Only now: values_out may be `values`, which the passes before read again. */
         chunk.last = 1;
-        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
     }
 cleanup:
     return status;
@@ -349,10 +143,10 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
          * granted. Refused memory is found out, and told, when elements are left out.
          */
         NACREI_TRY(nacrei_map_grow(
-            self, map->size_finished + least(missing, different + different / 2), &refused));
+            self, map->size_finished + nacrei_least(missing, different + different / 2), &refused));
     }
     if (missing <= nacrei_map_room(map)) {
-        return launch_insert(self, &chunk, missing, operation, 0);
+        return nacrei_map_launch_insert(self, &chunk, missing, operation, 0);
     }
     return insert_metered(self, chunk, operation);
 cleanup:
@@ -380,7 +174,7 @@ static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements 
         return NACRE_OK;
     }
     /* A bound of the estimate, not a bound of the keys: what is missing in truth grows later. */
-    const uint64_t expected = least(
+    const uint64_t expected = nacrei_least(
         elements->count, (uint64_t)((double)different * (double)(sample_mask + 1) * SAMPLE_ERROR));
     if (expected > nacrei_map_room(map)) {
         /* Refused memory is found out, and told, when elements are left out. */
@@ -404,7 +198,7 @@ static void map_ahead(nacrei_map_call *self, uint64_t count)
     const uint64_t most = map->submap_count + map->submap_count / 8;
     const uint64_t next = nacrei_table_submaps(map->size_finished + map->inserting + count,
                                                map->submap_slots, map->head.config.load_max);
-    nacrei_map_reserve_memory(self, least(most, next));
+    nacrei_map_reserve_memory(self, nacrei_least(most, next));
 }
 
 /* An insertion into a WAIT map. */
@@ -421,9 +215,9 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         const uint32_t never_wait = (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0;
         if (remaining <= room && (self->capturing || never_wait || !map->replays)) {
             /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
-            nacrei_elements rest = part_of(all, &map->head.config, first, remaining);
-            status = launch_insert(self, &rest, remaining, batch->operation,
-                                   self->capturing || map->replays);
+            nacrei_elements rest = nacrei_map_part_of(all, &map->head.config, first, remaining);
+            status = nacrei_map_launch_insert(self, &rest, remaining, batch->operation,
+                                              self->capturing || map->replays);
             break;
         }
         if (self->capturing || never_wait || nacrei_map_views_open(map)) {
@@ -447,9 +241,9 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         /* Half of the bits, where they bound the number of different keys; else one for each. */
         uint64_t chunk =
             map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
-        chunk = least(remaining, chunk > room ? chunk : room);
-        nacrei_elements part = part_of(all, &map->head.config, first, chunk);
-        status = chunk <= room ? launch_insert(self, &part, chunk, batch->operation, 0)
+        chunk = nacrei_least(remaining, chunk > room ? chunk : room);
+        nacrei_elements part = nacrei_map_part_of(all, &map->head.config, first, chunk);
+        status = chunk <= room ? nacrei_map_launch_insert(self, &part, chunk, batch->operation, 0)
                                : insert_chunk(self, part, batch->operation);
         /* Where memory is refused, known keys further on still have their turn. */
         if (status != NACRE_OK) {
@@ -483,7 +277,7 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */
     const uint64_t most = size > map->submap_slots ? size : map->submap_slots;
-    const uint64_t expected = least(map->refused_unserved + 2 * map->fresh_last, most);
+    const uint64_t expected = nacrei_least(map->refused_unserved + 2 * map->fresh_last, most);
     if (map->refused_unserved != 0 || size + expected > map->capacity_keys) {
         const uint64_t step = growth_step(map);
         status = nacrei_map_grow(self, size + (expected > step ? expected : step), &refused);
@@ -511,7 +305,7 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
     nacrei_map_retire(map);
     const uint32_t fits =
         !self->capturing && !map->replays && elements->count <= nacrei_map_room(map);
-    return launch_insert(self, elements, elements->count, batch->operation, !fits);
+    return nacrei_map_launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 
 nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, nacre_error *error)
@@ -524,17 +318,17 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
     }
     self.counts = batch->options.counts;
     if (batch->count == 0) {
-        status = clear_counts(&self);
+        status = nacrei_map_clear_counts(&self);
         goto cleanup;
     }
     switch (batch->operation) {
     case NACREI_FIND:
     case NACREI_CONTAINS:
     case NACREI_ASSIGN:
-        status = launch_lookup(&self, batch, &elements);
+        status = nacrei_map_launch_lookup(&self, batch, &elements);
         break;
     case NACREI_ERASE:
-        status = erase(&self, &elements);
+        status = nacrei_map_launch_erase(&self, &elements);
         break;
     default:
         status = insert(&self, &elements, batch);
