@@ -47,7 +47,7 @@ struct nacrei_no_meter {
 template <typename Width>
 struct nacrei_found {
     char *address;
-    typename Width::slot_type slot; /* as read, where the key was found; in two steps the key */
+    typename Width::slot_type slot; /* as read, where found; in two steps the value is not true */
     uint32_t outcome;               /* FOUND, INSERTED or FULL */
 };
 

@@ -18,7 +18,8 @@
  * change in two steps: the key's word decides, and the value follows. In a batch that changes such
  * slots nobody reads values, and nobody takes the signature in a hole for true but to claim that
  * hole, which fails if the hole is none; nothing else runs beside such a batch (device/order.h). So
- * nothing depends on both halves of a slot being read at one time.
+ * no batch depends on both halves of a slot being read at one time; a find beside the erasure of
+ * its key, through a view, takes one load instruction to do so.
  */
 #ifndef NACRE_CUDA_SLOT_CUH
 #define NACRE_CUDA_SLOT_CUH
