@@ -50,6 +50,12 @@ static void view_insert(gbench_state *state, const void *argument)
     bench_open(&run, state, argument);
     const bench_parameters *p = run.p;
     bench_fill(&run, p->load);
+    if (run.side->view_insert(run.side, run.map, run.keys, run.values, 1, &run.error) ==
+        NACRE_ERROR_UNSUPPORTED) {
+        gbench_skip(state, run.error.message);
+        bench_close(&run);
+        return;
+    }
     while (bench_round(&run)) {
         gbench_seconds(state, insert_once(&run, 1));
     }

@@ -25,10 +25,12 @@ static __global__ void find(const reader view, const uint64_t *keys, uint64_t co
 static __global__ void insert(const writer view, const uint64_t *keys, const uint64_t *values,
                               uint64_t count)
 {
+#if !NACREI_TWO_STEP /* else it does not compile, and the view is UNSUPPORTED */
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     if (i < count) {
         view.insert(keys[i], values[i]);
     }
+#endif
 }
 
 nacre_status bench_cuda_view_find(nacre_map *map, const uint64_t *keys, uint64_t count,

@@ -6,6 +6,8 @@ option(NACRE_BUILD_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(NACRE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(NACRE_INSTALL "Create the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(NACRE_WERROR "Treat warnings as errors" OFF)
+option(NACRE_FORCE_TWO_STEP
+    "Compile kernels for every GPU as for those without a compare-and-swap of 16 bytes, for tests" OFF)
 option(NACRE_NVTX "Show profilers a range for each public call (needs a CUDA toolkit's headers)" OFF)
 
 set(NACRE_CUDA "AUTO" CACHE STRING

@@ -17,8 +17,9 @@ typedef struct nacrei_cuda_device {
     nacrei_ranges ranges; /* address ranges; not usable where the driver lacks them */
     cudaMemPool_t pool;   /* for scratch, in the order of streams; NULL: there is none */
     uint32_t lost;        /* the context is dead; set once, read by any thread */
-    pthread_mutex_t lock; /* guards prepared */
+    pthread_mutex_t lock; /* guards what follows */
     uint32_t prepared[NACREI_WIDTHS_COUNT];
+    uint32_t two_step[NACREI_WIDTHS_COUNT]; /* once prepared (kernels.h) */
     uint32_t prepared_compact;
 } nacrei_cuda_device;
 

@@ -3,9 +3,9 @@
 #include "device/kernels_internal.cuh"
 
 template <typename Width>
-static cudaError_t prepare(const nacrei_gpu *gpu)
+static cudaError_t prepare(const nacrei_gpu *gpu, uint32_t *two_step)
 {
-    cudaError_t error = cudaSuccess;
+    cudaError_t error = nacrei_apply_prepare<Width>(two_step);
     cudaError_t (*const each[])(void) = {nacrei_clear_prepare,
                                          nacrei_view_prepare,
                                          nacrei_insert_prepare<Width>,
@@ -25,13 +25,21 @@ static cudaError_t prepare(const nacrei_gpu *gpu)
 template <typename Width>
 static constexpr nacrei_map_kernels table_of()
 {
-    return nacrei_map_kernels{prepare<Width>,         nacrei_insert<Width>,
-                              nacrei_lookup<Width>,   nacrei_probe_batch<Width>,
-                              nacrei_erase<Width>,    nacrei_partition_batch<Width>,
-                              nacrei_split<Width>,    nacrei_end_growth<Width>,
-                              nacrei_maintain<Width>, nacrei_clear,
-                              nacrei_retrieve<Width>, nacrei_erase_if<Width>,
-                              nacrei_match<Width>,    nacrei_inspect<Width>};
+    return nacrei_map_kernels{prepare<Width>,
+                              nacrei_insert<Width>,
+                              nacrei_apply<Width>,
+                              nacrei_lookup<Width>,
+                              nacrei_probe_batch<Width>,
+                              nacrei_erase<Width>,
+                              nacrei_partition_batch<Width>,
+                              nacrei_split<Width>,
+                              nacrei_end_growth<Width>,
+                              nacrei_maintain<Width>,
+                              nacrei_clear,
+                              nacrei_retrieve<Width>,
+                              nacrei_erase_if<Width>,
+                              nacrei_match<Width>,
+                              nacrei_inspect<Width>};
 }
 
 #if NACRE_WIDTHS_8X8

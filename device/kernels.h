@@ -49,9 +49,15 @@ typedef struct nacrei_inspection {
 } nacrei_inspection;
 
 typedef struct nacrei_map_kernels {
-    cudaError_t (*prepare)(const nacrei_gpu *); /* loads all of them; once per device */
+    /*
+     * Loads all of them; once per device. *two_step: in the code that this GPU runs, slots change
+     * in two steps (nacre/cuda/slot.cuh).
+     */
+    cudaError_t (*prepare)(const nacrei_gpu *, uint32_t *two_step);
     cudaError_t (*insert)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
                           uint32_t metered, cudaStream_t);
+    /* After an insert_or_apply in two steps: combines the values (map_apply.cu). */
+    cudaError_t (*apply)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
     /* FIND, CONTAINS, ASSIGN */
     cudaError_t (*lookup)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
                           cudaStream_t);

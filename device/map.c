@@ -261,14 +261,6 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     nacrei_cuda_map *map = NULL;
     void *pointer;
     *created = NULL;
-    if (device->gpu.compute_capability < 90 &&
-        nacrei_slot_bytes(config->key_bytes, config->value_bytes) == 16) {
-        return nacrei_fail(
-            error, NACRE_ERROR_UNSUPPORTED, 0,
-            "%s: key_bytes is %u and value_bytes %u, which on sm_%u this version does not have; "
-            "allowed there: (8, 0), (4, 4), (4, 0)",
-            call, config->key_bytes, config->value_bytes, device->gpu.compute_capability);
-    }
     const uint32_t buckets = nacrei_buckets_per_submap(&device->gpu);
     const uint32_t slots =
         buckets * nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
@@ -310,6 +302,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     map->fresh_share = 1.0;
     map->layout = 1;
     NACREI_CUDA(nacrei_cuda_prepare(device, width));
+    map->two_step = device->two_step[width];
     NACREI_CUDA(cudaEventCreateWithFlags(&map->created, cudaEventDisableTiming));
     NACREI_CUDA(nacrei_cuda_allocate(device, sizeof *map->block, NACRE_SPACE_DEVICE, &pointer));
     map->block = (nacrei_device_block *)pointer;

@@ -57,6 +57,7 @@ typedef struct nacrei_cuda_map {
     cudaEvent_t created; /* asked for errors while the host waits */
 
     uint32_t submap_slots;
+    uint32_t two_step; /* slots change in two steps: insertions run beside nothing */
     uint64_t submap_count;
     uint64_t reserved_keys;
     uint64_t capacity_keys; /* keys that fit without growth */
@@ -167,6 +168,11 @@ void nacrei_map_call_end(nacrei_map_call *self);
 nacre_status nacrei_map_order_begin(nacrei_map_call *self, uint32_t class_of);
 nacre_status nacrei_map_order_end(nacrei_map_call *self, uint32_t class_of);
 
+static inline uint64_t nacrei_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The elements of a batch as kernels take them, and first .. first + count - 1 of them. */
 nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch);
 nacrei_elements nacrei_map_part_of(const nacrei_elements *all, const nacre_map_config *config,
@@ -174,6 +180,22 @@ nacrei_elements nacrei_map_part_of(const nacrei_elements *all, const nacre_map_c
 
 /* The table for a launch; a captured one reads the number of submaps when it is replayed. */
 nacrei_table nacrei_map_table_of(const nacrei_map_call *self);
+
+/* Counts start from zero, before the first launch of a call and after all that may refuse it. */
+nacre_status nacrei_map_clear_counts(nacrei_map_call *self);
+
+/*
+ * Enqueue a batch in its order, partitioned where that pays. `inserting`: elements that may be new
+ * keys, at most. `metered`: they may not fit (nacre/cuda/claim.cuh).
+ */
+nacre_status nacrei_map_launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
+                                      const nacrei_elements *elements);
+nacre_status nacrei_map_launch_erase(nacrei_map_call *self, const nacrei_elements *elements);
+nacre_status nacrei_map_launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
+                                      uint64_t inserting, uint32_t operation, uint32_t metered);
+
+/* Not 0 where a second kernel reads or combines the values, after elements->last. */
+uint32_t nacrei_map_has_second_step(const nacrei_cuda_map *map, uint32_t operation);
 
 /* Keys in the map, as far as is known without a wait. */
 uint64_t nacrei_map_size_known(const nacrei_cuda_map *map);

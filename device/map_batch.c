@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches: how each reaches its kernel, and how an insertion that may not fit gets its room.
+ * Batches: how an insertion that may not fit gets its room. The launches are in map_launch.c.
  *
  * An insertion that fits, by what the host knows without waiting, is one launch. For one that may
  * not, a WAIT map waits until it knows its size, and takes the batch in chunks. A lookup pass, the
@@ -28,133 +28,6 @@
  * would count for thousands. The batch then goes in chunks, each with a probe of its own.
  */
 #define SAMPLE_LEAST (SAMPLE_KEYS / 64)
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Counts start from zero, before the first launch of a call and after all that may refuse it. */
-static nacre_status clear_counts(nacrei_map_call *self)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    nacre_status status = NACRE_OK;
-    nacre_counts *counts = self->counts;
-    self->counts = NULL;
-    if (counts != NULL) {
-        NACREI_CUDA(cudaMemsetAsync(counts, 0, sizeof *counts, self->stream));
-    }
-cleanup:
-    return status;
-}
-
-static nacre_status launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
-                                  const nacrei_elements *elements)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    const uint32_t class_of =
-        batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
-    NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_TRY(clear_counts(self));
-    NACREI_CUDA(self->map->kernels->lookup(&table, elements, batch->operation, self->stream));
-    NACREI_TRY(nacrei_map_order_end(self, class_of));
-cleanup:
-    return status;
-}
-
-static nacre_status launch_erase(nacrei_map_call *self, nacrei_elements *elements,
-                                 uint32_t partitioned)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    uint32_t numbered = 0;
-    void *scratch = NULL;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_TRY(clear_counts(self));
-    if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
-    }
-    NACREI_TRY(nacrei_map_number_batch(self, elements, 0));
-    numbered = 1;
-    NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
-    numbered = 0;
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
-cleanup:
-    nacrei_map_partition_end(self, scratch);
-    if (numbered) {
-        nacrei_map_forget_batch(self);
-    }
-    return status;
-}
-
-static nacre_status erase(nacrei_map_call *self, const nacrei_elements *elements)
-{
-    const uint64_t part = nacrei_map_partition_part(self, elements);
-    nacre_status status = NACRE_OK;
-    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
-        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
-        status = launch_erase(self, &now, part != 0);
-        first += count;
-    }
-    return status;
-}
-
-/* `inserting`: elements that may be new keys, at most. */
-static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *elements,
-                                       uint64_t inserting, uint32_t operation, uint32_t metered,
-                                       uint32_t partitioned)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    uint32_t numbered = 0;
-    /* The meter counts what is there when it starts: it runs beside no other insertion. */
-    const uint32_t class_of = metered ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
-    void *scratch = NULL;
-    NACREI_TRY(nacrei_map_order_begin(self, class_of));
-    NACREI_TRY(clear_counts(self));
-    if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
-    }
-    NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
-    numbered = 1;
-    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
-    numbered = 0;
-    NACREI_TRY(nacrei_map_order_end(self, class_of));
-cleanup:
-    nacrei_map_partition_end(self, scratch);
-    if (numbered) {
-        nacrei_map_forget_batch(self);
-    }
-    return status;
-}
-
-static nacre_status launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
-                                  uint64_t inserting, uint32_t operation, uint32_t metered)
-{
-    const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements);
-    nacre_status status = NACRE_OK;
-    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
-        const uint64_t count = part != 0 ? least(part, elements->count - first) : elements->count;
-        nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
-        status =
-            launch_insert_part(self, &now, least(inserting, count), operation, metered, part != 0);
-        first += count;
-    }
-    return status;
-}
 
 /* The greatest step of growth in keys where it is not known how many are new. */
 static uint64_t growth_step(const nacrei_cuda_map *map)
@@ -219,25 +92,26 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
 {
     nacrei_cuda_map *map = self->map;
     nacre_status status;
+    uint64_t left_out;
     uint32_t refused = 0;
     chunk.left_out = map->block->bits;
     chunk.last = 0;
     chunk.fault = 0;
     for (;;) {
-        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
         NACREI_TRY(nacrei_map_settle(self, 0));
-        const uint64_t left_out = map->last.refused;
-        if (left_out == 0) {
-            return NACRE_OK;
-        }
+        left_out = map->last.refused;
         chunk.retry = 1;
+        if (left_out == 0) {
+            break;
+        }
         /* A table far from full that has no slot holds keys that share their hash: growing would
          * never end. */
         const uint32_t crowded = map->size_finished * 4 < map->submap_count * map->submap_slots &&
                                  map->size_finished < map->capacity_keys;
         if (!crowded) {
-            NACREI_TRY(nacrei_map_grow(self, map->size_finished + least(left_out, growth_step(map)),
-                                       &refused));
+            NACREI_TRY(nacrei_map_grow(
+                self, map->size_finished + nacrei_least(left_out, growth_step(map)), &refused));
         }
         if (crowded || refused) {
             nacrei_map_fault(map,
@@ -246,10 +120,11 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
             break;
         }
     }
-    if (operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value) {
+    if (nacrei_map_has_second_step(map, operation) ||
+        (left_out != 0 && operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value)) {
         /* Only now: values_out may be `values`, which the passes before read again. */
         chunk.last = 1;
-        NACREI_TRY(launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
     }
 cleanup:
     return status;
@@ -269,10 +144,10 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
          * granted. Refused memory is found out, and told, when elements are left out.
          */
         NACREI_TRY(nacrei_map_grow(
-            self, map->size_finished + least(missing, different + different / 2), &refused));
+            self, map->size_finished + nacrei_least(missing, different + different / 2), &refused));
     }
     if (missing <= nacrei_map_room(map)) {
-        return launch_insert(self, &chunk, missing, operation, 0);
+        return nacrei_map_launch_insert(self, &chunk, missing, operation, 0);
     }
     return insert_metered(self, chunk, operation);
 cleanup:
@@ -300,7 +175,7 @@ static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements 
         return NACRE_OK;
     }
     /* A bound of the estimate, not a bound of the keys: what is missing in truth grows later. */
-    const uint64_t expected = least(
+    const uint64_t expected = nacrei_least(
         elements->count, (uint64_t)((double)different * (double)(sample_mask + 1) * SAMPLE_ERROR));
     if (expected > nacrei_map_room(map)) {
         /* Refused memory is found out, and told, when elements are left out. */
@@ -324,7 +199,7 @@ static void map_ahead(nacrei_map_call *self, uint64_t count)
     const uint64_t most = map->submap_count + map->submap_count / 8;
     const uint64_t next = nacrei_table_submaps(map->size_finished + map->inserting + count,
                                                map->submap_slots, map->head.config.load_max);
-    nacrei_map_reserve_memory(self, least(most, next));
+    nacrei_map_reserve_memory(self, nacrei_least(most, next));
 }
 
 static uint32_t must_not_wait(const nacrei_map_call *self, const nacrei_batch *batch)
@@ -365,8 +240,8 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         if (must_not_wait(self, batch) || (remaining <= room && !map->replays)) {
             /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
             nacrei_elements rest = nacrei_map_part_of(all, &map->head.config, first, remaining);
-            status = launch_insert(self, &rest, remaining, batch->operation,
-                                   self->capturing || map->replays);
+            status = nacrei_map_launch_insert(self, &rest, remaining, batch->operation,
+                                              self->capturing || map->replays);
             break;
         }
         NACREI_TRY(nacrei_map_settle(self, 0));
@@ -381,9 +256,9 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         /* Half of the bits, where they bound the number of different keys; else one for each. */
         uint64_t chunk =
             map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
-        chunk = least(remaining, chunk > room ? chunk : room);
+        chunk = nacrei_least(remaining, chunk > room ? chunk : room);
         nacrei_elements part = nacrei_map_part_of(all, &map->head.config, first, chunk);
-        status = chunk <= room ? launch_insert(self, &part, chunk, batch->operation, 0)
+        status = chunk <= room ? nacrei_map_launch_insert(self, &part, chunk, batch->operation, 0)
                                : insert_chunk(self, part, batch->operation);
         /* Where memory is refused, known keys further on still have their turn. */
         if (status != NACRE_OK) {
@@ -415,7 +290,7 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */
     const uint64_t most = size > map->submap_slots ? size : map->submap_slots;
-    const uint64_t expected = least(map->refused_unserved + 2 * map->fresh_last, most);
+    const uint64_t expected = nacrei_least(map->refused_unserved + 2 * map->fresh_last, most);
     if (map->refused_unserved != 0 || size + expected > map->capacity_keys) {
         const uint64_t step = growth_step(map);
         status = nacrei_map_grow(self, size + (expected > step ? expected : step), &refused);
@@ -443,7 +318,7 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
     nacrei_map_retire(map);
     const uint32_t fits =
         !self->capturing && !map->replays && elements->count <= nacrei_map_room(map);
-    return launch_insert(self, elements, elements->count, batch->operation, !fits);
+    return nacrei_map_launch_insert(self, elements, elements->count, batch->operation, !fits);
 }
 
 /* Up to NACREI_LAUNCH_ELEMENTS of a batch. */
@@ -454,9 +329,9 @@ static nacre_status run_part(nacrei_map_call *self, nacrei_elements *elements,
     case NACREI_FIND:
     case NACREI_CONTAINS:
     case NACREI_ASSIGN:
-        return launch_lookup(self, batch, elements);
+        return nacrei_map_launch_lookup(self, batch, elements);
     case NACREI_ERASE:
-        return erase(self, elements);
+        return nacrei_map_launch_erase(self, elements);
     default:
         return insert(self, elements, batch);
     }
@@ -475,15 +350,15 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
     }
     self.counts = batch->options.counts;
     if (batch->count == 0) {
-        status = clear_counts(&self);
+        status = nacrei_map_clear_counts(&self);
         goto cleanup;
     }
     if (inserts && head->config.growth == NACRE_GROWTH_WAIT) {
         NACREI_TRY(check_room(&self, batch));
     }
     for (uint64_t first = 0; first < all.count; first += NACREI_LAUNCH_ELEMENTS) {
-        nacrei_elements part = nacrei_map_part_of(&all, &head->config, first,
-                                                  least(all.count - first, NACREI_LAUNCH_ELEMENTS));
+        nacrei_elements part = nacrei_map_part_of(
+            &all, &head->config, first, nacrei_least(all.count - first, NACREI_LAUNCH_ELEMENTS));
         NACREI_TRY(run_part(&self, &part, batch));
     }
     if (self.left_out != 0) {

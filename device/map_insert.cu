@@ -2,6 +2,9 @@
 /*
  * Insertion: insert, insert_or_assign, insert_or_apply, find_or_insert. One thread per key finds
  * the key or claims a slot for it (claim.cuh), then does what the operation does to the value.
+ *
+ * Where slots change in two steps (nacre/cuda/slot.cuh) values are not to be read here: a lookup
+ * follows that reads them (find_or_insert), or map_apply.cu, which combines them (insert_or_apply).
  */
 #include "device/batch_meter.cuh"
 #include "device/elements.cuh"
@@ -20,7 +23,7 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
 {
     typedef typename Width::value_type value_type;
     bool found = place.outcome == NACRE_OUTCOME_FOUND;
-    if constexpr (Operation == NACREI_FIND_OR_INSERT) {
+    if constexpr (Operation == NACREI_FIND_OR_INSERT && !Width::two_step) {
         if (found) {
             nacrei_element_value_out<Width>(elements, index, Width::value_of(place.slot));
         } else if (place.outcome == NACRE_OUTCOME_INSERTED) {
@@ -34,7 +37,8 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
             if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_ASSIGN) {
                 nacrei_assign_value<Width>(place.address, value);
             }
-            if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_APPLY) {
+            if constexpr (Width::value_bytes != 0 && Operation == NACREI_INSERT_OR_APPLY &&
+                          !Width::two_step) {
                 nacrei_apply_value<Width>(place.address, value, elements.reduction, elements.type);
             }
             return NACRE_OUTCOME_ASSIGNED;
@@ -75,7 +79,9 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     if (takes_part) {
         const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
         value_type value = 0;
-        if constexpr (Width::value_bytes != 0) {
+        if constexpr (Operation == NACREI_INSERT_OR_APPLY && Width::two_step) {
+            value = (value_type)nacrei_reduction_identity(elements.reduction, elements.type);
+        } else if constexpr (Width::value_bytes != 0) {
             value = elements.values != nullptr ? __ldcs((const value_type *)elements.values + index)
                                                : (value_type)nacrei_type_one(elements.type);
         }

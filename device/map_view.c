@@ -121,6 +121,14 @@ nacre_status nacrei_cuda_map_view_begin(nacre_map *head, uint32_t access, uint64
     if (status != NACRE_OK) {
         goto cleanup;
     }
+    if (access == NACRE_ACCESS_INSERT && map->two_step) {
+        status = nacrei_fail(
+            error, NACRE_ERROR_UNSUPPORTED, 0,
+            "%s: access is INSERT; allowed for pairs of %u + %u bytes in code for GPUs below "
+            "compute capability 9.0, which claims slots in two steps: READ, ERASE",
+            call, head->config.key_bytes, head->config.value_bytes);
+        goto cleanup;
+    }
     if (access == NACRE_ACCESS_INSERT) {
         NACREI_TRY(make_room(&self, new_keys, &alone));
     }

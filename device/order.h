@@ -6,7 +6,7 @@
  *
  *     READ       beside READ and INSERT (a slot is claimed in one step)
  *     INSERT     beside READ and INSERT
- *     EXCLUSIVE  beside nothing
+ *     EXCLUSIVE  beside nothing; so are insertions where a slot is claimed in two steps
  *
  * Streams are told apart by a number that is never used again, not by their handle, which may be.
  */

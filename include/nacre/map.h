@@ -51,7 +51,9 @@
  * runs beside read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign}
  * beside insert and read; exclusive {erase, erase_if, clear, reserve, maintain, statistics, check,
  * stable retrieval} beside nothing. An insertion that may not fit, grows, or maintains the table
- * does that part exclusively. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps
+ * does that part exclusively. On GPUs below compute capability 9.0, which cannot claim a slot of
+ * 16 bytes in one step, all of insert but assign is exclusive for pairs of 8 + 8, 8 + 4 and 4 + 8
+ * bytes. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps
  * every call but assign and those of class read apart from all others. The library keeps track of
  * 1024 batches in flight and of 64 streams with work of one map; a call beyond that waits for the
  * oldest, whatever the map's growth. Beside an open view of the map (map_view.h) a call that must
@@ -197,8 +199,7 @@ NACRE_API nacre_status nacre_map_estimate(const nacre_device *device,
  * Creates a map. `config` NULL means every default. *map is owned by the caller, and holds a
  * reference to the device; on failure it is NULL.
  *
- * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks (nacre_build_supports),
- * or that the GPU cannot do: pairs of 8 + 8, 8 + 4 and 4 + 8 bytes need compute capability 9.0.
+ * ARGUMENT: a field out of range. UNSUPPORTED: widths that this build lacks (nacre_build_supports).
  * CAPACITY: capacity_keys beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY.
  * DEVICE_LOST.
  *

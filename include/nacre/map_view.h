@@ -8,7 +8,9 @@
  * functions below, and so can any language that passes a view's bytes to a kernel.
  *
  * - ACCESS. READ: find, contains. INSERT: these, and insert, insert_or_assign, insert_or_apply,
- *   find_or_insert. ERASE: lookups, and erase. Every access may go through the slots.
+ *   find_or_insert. ERASE: lookups, and erase. Every access may go through the slots. Below compute
+ *   capability 9.0 there is no INSERT for pairs of 8 + 8, 8 + 4 and 4 + 8 bytes: such kernels do
+ *   not compile, and the view is UNSUPPORTED.
  * - ROOM. `new_keys` says how many new keys the kernels may insert together. begin makes room for
  *   so many, or fails; a FIXED map gives what it has left, up to so many. Exactly as many fit: an
  *   insertion beyond reports FULL, changes nothing, and sets NACRE_FAULT_FULL. The table does not
@@ -19,8 +21,8 @@
  *   as find, INSERT as insert, ERASE as erase, from begin to end. Calls that must not run beside it
  *   and follow view_end wait on the device as usual. Made while the view is open they return
  *   WOULD_WAIT, nothing issued: erase, clear, maintain, check, statistics, and every insertion that
- *   would have to grow the table or may not fit; beside an ERASE view every call but info and
- *   faults. A map is destroyed with no view open.
+ *   would have to grow the table, may not fit or is exclusive; beside an ERASE view every call but
+ *   info and faults. A map is destroyed with no view open.
  * - CAPTURE. Both calls may be captured, with the kernels between them, in one capture. A replay
  *   takes the room that it finds, up to `new_keys`, and reports FULL beyond. It stays valid when
  *   the map grows or is cleared later, and is ordered by the caller, against other replayed views
@@ -48,10 +50,10 @@ enum { NACRE_ACCESS_READ = 0, NACRE_ACCESS_INSERT = 1, NACRE_ACCESS_ERASE = 2 };
  * key_bytes and value_bytes are those that the kernels were compiled for.
  *
  * ARGUMENT: widths that are not the map's, an unknown access, new_keys for another access than
- * INSERT, view_bytes of another version. UNSUPPORTED: the map's device is the CPU. CAPACITY:
- * new_keys beyond any memory. OUT_OF_MEMORY: no room for new_keys. WOULD_WAIT: another open view is
- * in the way, 8 views that change the map are open, or the stream is capturing and there is no room
- * for new_keys. DEVICE_LOST.
+ * INSERT, view_bytes of another version. UNSUPPORTED: the map's device is the CPU, or INSERT where
+ * the GPU does not have it. CAPACITY: new_keys beyond any memory. OUT_OF_MEMORY: no room for
+ * new_keys. WOULD_WAIT: another open view is in the way, 8 views that change the map are open, or
+ * the stream is capturing and there is no room for new_keys. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map without room
  * for new_keys, which waits for the map's work; kernels with the view follow on this stream, or are

@@ -147,6 +147,43 @@ NACRE_CONTRACT_TEST_VALUES(insert_or_apply, corner_numbers_go_wrong)
     }
 }
 
+NACRE_CONTRACT_TEST_VALUES(insert_or_apply, first_value_is_rounded)
+{
+    /* Goal: the value of a new key is stored bit by bit, though sums on a GPU make numbers too
+       small to be normal zero, and do not keep a NaN's bits. Method: such values on keys of their
+       own, by every reduction; found and compared as bits. */
+    const uint64_t narrow[6] = {0x00000001, 0x807FFFFF, 0x80000000,
+                                0x7FA12345, 0xFFC12345, 0x00000000};
+    const uint64_t wide[6] = {UINT64_C(0x0000000000000001), UINT64_C(0x800FFFFFFFFFFFFF),
+                              UINT64_C(0x8000000000000000), UINT64_C(0x7FF4123456789ABC),
+                              UINT64_C(0xFFF8123456789ABC), UINT64_C(0x0000000000000000)};
+    uint64_t *keys = test_keys(t, 0, 6), found[6];
+    test_array keys_on = test_array_of_numbers(t, keys, 6, t->key_bytes);
+    test_array values_on =
+        test_array_of_numbers(t, t->value_bytes == 4 ? narrow : wide, 6, t->value_bytes);
+    test_array found_on = test_array_new(t, 6 * (uint64_t)t->value_bytes, 8);
+    for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
+        for (uint32_t reduction = 0; fits(t, type) && reduction <= last_reduction(type);
+             reduction++) {
+            nacre_map *map = test_map_new(t, 0);
+            OK(t, nacre_map_insert_or_apply(map, keys_on.data, values_on.data, 6, reduction, type,
+                                            NULL, t->stream));
+            OK(t, nacre_map_find(map, keys_on.data, 6, found_on.data, NULL, t->stream));
+            test_array_read_numbers(t, &found_on, found, 6, t->value_bytes);
+            for (int i = 0; i < 6; i++) {
+                const uint64_t wanted = (t->value_bytes == 4 ? narrow : wide)[i];
+                CHECK(t, found[i] == wanted, "type %u, reduction %u: 0x%llx instead of 0x%llx",
+                      type, reduction, (unsigned long long)found[i], (unsigned long long)wanted);
+            }
+            nacre_map_destroy(map);
+        }
+    }
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    test_array_free(t, &found_on);
+    free(keys);
+}
+
 NACRE_CONTRACT_TEST_VALUES(insert_or_apply, hot_key_loses_updates)
 {
     /* Goal: no update of a key that many elements share is lost, while new keys come in beside it.

@@ -104,7 +104,7 @@ NACRE_CONTRACT_TEST(views, view_takes_more_or_fewer_keys_than_its_room)
        says FULL, and the fault is set; what was there is found nevertheless. Method: a FIXED map
        filled through views step by step, each key given several times; and a WAIT map whose view
        asks for less than it is given, down to nothing. */
-    if (t->backend != NACRE_BACKEND_CUDA) {
+    if (t->backend != NACRE_BACKEND_CUDA || !view_inserts(t)) {
         return;
     }
     for (int fixed = 0; fixed < 2; fixed++) {
@@ -159,6 +159,10 @@ NACRE_CONTRACT_TEST(views, thread_does_not_see_its_own_insertion)
     test_array wrong_on = test_array_new(t, 8, 8);
     for (int erases = 0; erases < 2; erases++) {
         nacrei_view view;
+        if (!erases && !view_inserts(t)) {
+            OK(t, nacre_map_insert(map, on.keys.data, on.values.data, n, NULL, t->stream));
+            continue;
+        }
         on.batch.operation = erases ? NACREI_ERASE : NACREI_INSERT;
         OK(t, nacre_memory_fill(t->device, wrong_on.data, 8, 0, &t->error, t->stream));
         OK(t, view_begin(t, map, view_access_of(on.batch.operation), erases ? 0 : n, &view,

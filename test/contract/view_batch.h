@@ -37,7 +37,16 @@ void view_fetch(test *t, const view_arrays *on, test_batch *b);
 /* The access that an operation needs. */
 uint32_t view_access_of(uint32_t operation);
 
-/* One batch through a view of its own, judged. `new_keys`: the room asked for. */
+/*
+ * Whether kernels insert in the row's widths; where they do not, checks that the view is
+ * UNSUPPORTED and that the message tells why.
+ */
+bool view_inserts(test *t);
+
+/*
+ * One batch through a view of its own, judged. `new_keys`: the room asked for. Where kernels do not
+ * insert, insertions are calls of the library.
+ */
 void view_do(test *t, nacre_map *map, oracle *o, test_batch *b, uint64_t new_keys);
 #endif
 

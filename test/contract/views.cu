@@ -58,7 +58,9 @@ __device__ uint32_t step(const nacre_map_view<K, V, NACRE_ACCESS_INSERT> &view,
     typedef nacre_map_view<K, V, NACRE_ACCESS_INSERT> view_type;
     typedef typename view_type::value_type value_type;
     const auto key = ((const typename view_type::key_type *)batch.keys)[i];
-    if constexpr (V == 0) {
+    if constexpr (nacrei_width<K, V>::two_step) {
+        return 0; /* does not compile; no such view is begun */
+    } else if constexpr (V == 0) {
         return view.insert(key);
     } else {
         const value_type value = ((const value_type *)batch.values)[i];
@@ -85,6 +87,11 @@ __device__ uint32_t step(const nacre_map_view<K, V, NACRE_ACCESS_ERASE> &view,
     typedef nacre_map_view<K, V, NACRE_ACCESS_ERASE> view_type;
     const auto key = ((const typename view_type::key_type *)batch.keys)[i];
     return view.erase(key) ? NACRE_OUTCOME_ERASED : NACRE_OUTCOME_MISSING;
+}
+
+__global__ void two_step_kernel(uint32_t *two_step)
+{
+    *two_step = nacrei_width<8, 8>::two_step;
 }
 
 template <typename View>
@@ -253,6 +260,12 @@ int with_view(const nacrei_view *view, uint32_t key_bytes, uint32_t value_bytes,
 }
 
 } // namespace
+
+int views_two_step(uint32_t *two_step, nacre_stream stream)
+{
+    two_step_kernel<<<1, 1, 0, stream>>>(two_step);
+    return cudaGetLastError();
+}
 
 int views_run(const nacrei_view *view, uint32_t key_bytes, uint32_t value_bytes,
               const views_batch *batch, nacre_stream stream)

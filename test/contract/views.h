@@ -24,6 +24,9 @@ typedef struct views_batch {
     uint8_t *outcomes;
 } views_batch;
 
+/* *two_step, on the device: whether this code changes slots of 16 bytes in two steps. */
+int views_two_step(uint32_t *two_step, nacre_stream stream);
+
 /* One operation per element. */
 int views_run(const nacrei_view *view, uint32_t key_bytes, uint32_t value_bytes,
               const views_batch *batch, nacre_stream stream);

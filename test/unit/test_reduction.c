@@ -78,6 +78,31 @@ Test(reduction, nan_swallows_a_number)
     }
 }
 
+Test(reduction, identity_changes_a_value)
+{
+    /* Goal: a reduction of its identity with any value gives that value, and, but for sums, its
+       very bits. Method: every type and reduction, corner values and random ones. */
+    uint64_t state = 62;
+    for (uint32_t type = NACRE_TYPE_I32; type <= NACRE_TYPE_F64; type++) {
+        const bool real = type >= NACRE_TYPE_F32;
+        for (uint32_t reduction = 0;
+             reduction <= (real ? NACRE_REDUCTION_MAX : NACRE_REDUCTION_XOR); reduction++) {
+            const uint64_t identity = nacrei_reduction_identity(reduction, type);
+            for (uint64_t i = 0; i < 20000; i++) {
+                const uint64_t random = test_random(&state);
+                const uint64_t value = i < 8                          ? corner(i, type)
+                                       : nacrei_type_bytes(type) == 4 ? (uint32_t)random
+                                                                      : random;
+                const uint64_t got = nacrei_reduce(identity, value, reduction, type);
+                const bool nan =
+                    real && reduction == NACRE_REDUCTION_ADD && test_same(got, value, type);
+                cr_assert(got == value || nan, "type %u, reduction %u: 0x%llx becomes 0x%llx", type,
+                          reduction, (unsigned long long)value, (unsigned long long)got);
+            }
+        }
+    }
+}
+
 Test(reduction, one_is_not_one)
 {
     /* Goal: the value that stands for "none given" is the number 1 of each type. Method: as C has

@@ -37,6 +37,30 @@ NACREI_INLINE uint64_t nacrei_type_one(uint32_t type)
         memcpy(&(old_bits), &a, sizeof a);                      \
     } while (0)
 
+/*
+ * The bits that a reduction with any value turns into that value. Of the minimum and maximum of
+ * floating-point numbers it is a NaN, which those pass over.
+ */
+NACREI_INLINE uint64_t nacrei_reduction_identity(uint32_t reduction, uint32_t type)
+{
+    const uint32_t bits = 8 * nacrei_type_bytes(type);
+    const uint64_t ones = ~(uint64_t)0 >> (64 - bits), top = (uint64_t)1 << (bits - 1);
+    const uint32_t is_float = type == NACRE_TYPE_F32 || type == NACRE_TYPE_F64;
+    const uint32_t is_signed = type == NACRE_TYPE_I32 || type == NACRE_TYPE_I64;
+    switch (reduction) {
+    case NACRE_REDUCTION_ADD:
+        return is_float ? top : 0; /* -0.0: +0.0 would lose the sign of -0.0 */
+    case NACRE_REDUCTION_MIN:
+        return is_signed ? ones ^ top : ones;
+    case NACRE_REDUCTION_MAX:
+        return is_float ? ones : is_signed ? top : 0;
+    case NACRE_REDUCTION_AND:
+        return ones;
+    default: /* or, xor */
+        return 0;
+    }
+}
+
 /* old (reduction) value, in the lowest nacrei_type_bytes(type) bytes; the rest is zero. */
 NACREI_INLINE uint64_t nacrei_reduce(uint64_t old, uint64_t value, uint32_t reduction,
                                      uint32_t type)

@@ -4,9 +4,10 @@
  *
  * One thread per key. It walks the key's path until it finds the key or knows that it is not there,
  * and remembers the first hole; then it claims that hole with one compare-and-swap of the whole
- * slot, against what it had read there. Where another key was faster it walks again: somebody else
- * has got on. All insertions claim the first free slot of a path, so that equal new keys of a batch
- * meet at one slot, and the second one finds the first there.
+ * slot, against what it had read there. (In two steps, slot.cuh, it is the key's word that is
+ * swapped.) Where another key was faster it walks again: somebody else has got on. All insertions
+ * claim the first free slot of a path, so that equal new keys of a batch meet at one slot, and the
+ * second one finds the first there.
  *
  * A metered insertion (one that may not fit) takes a ticket from its meter before it claims. A
  * ticket is gone for good when the key is published, and given back when the slot or the key turns
@@ -46,7 +47,7 @@ struct nacrei_no_meter {
 template <typename Width>
 struct nacrei_found {
     char *address;
-    typename Width::slot_type slot; /* as read, where the key was found */
+    typename Width::slot_type slot; /* as read, where found; in two steps the value is not true */
     uint32_t outcome;               /* FOUND, INSERTED or FULL */
 };
 
@@ -85,7 +86,7 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
         }
         const uint32_t bit = nacrei_signature_bit(hash, cursor.probe.bucket);
         read = read && (cursor.probe.length & 1) != 0;
-        if (scan.hole >= 0) {
+        if (scan.hole >= 0 && (walk.address == nullptr || !Width::two_step)) {
             if (walk.address == nullptr) {
                 walk.address = address + scan.hole * Width::slot_bytes;
                 walk.slot = nacrei_slot_of<Width>(bucket, scan.hole);
@@ -107,6 +108,26 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
         }
     } while (nacrei_cursor_next(table, hash, &cursor));
     return walk;
+}
+
+/*
+ * Claims a hole, as it was read; returns what was there: the hole, if the slot is the caller's now.
+ * In two steps the value is there when the kernel ends.
+ */
+template <typename Width>
+__device__ __forceinline__ typename Width::slot_type
+nacrei_claim_slot(char *address, typename Width::slot_type hole, typename Width::slot_type desired)
+{
+    if constexpr (Width::two_step) {
+        const uint64_t was = nacrei_swap_slot(address, hole.key, desired.key);
+        if (was != hole.key) {
+            return nacrei_slot16{was, 0};
+        }
+        nacrei_store_relaxed(Width::value_address(address), Width::value_of(desired));
+        return hole;
+    } else {
+        return nacrei_swap_slot(address, hole, desired);
+    }
 }
 
 /* Finds the key or inserts it with `value`. `stored` is the key as slots hold it. */
@@ -143,7 +164,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
             const nacrei_ticket ticket = meter.take();
             if (ticket == NACREI_TICKET_TAKEN) {
                 const slot_type was =
-                    nacrei_swap_slot(walk.address, walk.slot, Width::make(stored, value));
+                    nacrei_claim_slot<Width>(walk.address, walk.slot, Width::make(stored, value));
                 if (nacrei_same_slot(was, walk.slot)) {
                     result.outcome = NACRE_OUTCOME_INSERTED;
                     done = 1;

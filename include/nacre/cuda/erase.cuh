@@ -4,6 +4,9 @@
  * compare-and-swap: other threads that read the bucket see the key or a true empty slot, and of
  * several that erase one key exactly one succeeds. Erasure runs beside lookups and erasures only,
  * so nobody changes values or fills holes.
+ *
+ * In two steps (slot.cuh) the key's word goes first, so that no lookup takes the signature for the
+ * value; the searches of such a batch read signatures from their array.
  */
 #ifndef NACRE_CUDA_ERASE_CUH
 #define NACRE_CUDA_ERASE_CUH
@@ -25,8 +28,16 @@ __device__ __forceinline__ bool nacrei_erase_key(const nacrei_table &table,
     if (signature == NACREI_SIGNATURE_UNTOLD) {
         signature = nacrei_signature_load<true>(table, place.submap, place.bucket);
     }
-    return nacrei_same_slot(nacrei_swap_slot(place.address, slot, Width::make_empty(signature)),
-                            slot);
+    const typename Width::slot_type empty = Width::make_empty(signature);
+    if constexpr (Width::two_step) {
+        if (nacrei_swap_slot(place.address, slot.key, empty.key) != slot.key) {
+            return false;
+        }
+        nacrei_store_relaxed(Width::value_address(place.address), Width::value_of(empty));
+        return true;
+    } else {
+        return nacrei_same_slot(nacrei_swap_slot(place.address, slot, empty), slot);
+    }
 }
 
 #endif

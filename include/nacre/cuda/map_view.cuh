@@ -29,8 +29,8 @@
  * did before a barrier or fence that orders the two. A lookup beside an insertion or erasure of the
  * same key may or may not see it; what it sees is whole.
  *
- * Pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are inserted and erased by kernels compiled for compute
- * capability 9.0 or newer.
+ * Pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are inserted by kernels compiled for compute capability 9.0
+ * or newer only.
  */
 #ifndef NACRE_CUDA_MAP_VIEW_CUH
 #define NACRE_CUDA_MAP_VIEW_CUH
@@ -149,7 +149,6 @@ class nacre_map_view
     __device__ __forceinline__ bool erase(key_type key) const
     {
         static_assert(Access == NACRE_ACCESS_ERASE, "erase needs NACRE_ACCESS_ERASE");
-        claims_in_one_step();
         const bool erased =
             nacrei_erase_key<width>(view_.table, nacrei_shape_of(view_.table),
                                     nacrei_hash(key, view_.table.seed), stored_of(key));
@@ -196,14 +195,6 @@ class nacre_map_view
         return (key_type)nacrei_key_store(key, KeyBytes);
     }
 
-    static __device__ __forceinline__ void claims_in_one_step(void)
-    {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-        static_assert(width::slot_bytes != 16,
-                      "pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are changed from sm_90 on");
-#endif
-    }
-
     __device__ __forceinline__ nacrei_view_counter *counter() const
     {
         return &view_.counts->counters[nacrei_view_own_counter()];
@@ -220,7 +211,8 @@ class nacre_map_view
     __device__ __forceinline__ nacrei_found<width> claim(key_type key, value_type value) const
     {
         static_assert(Access == NACRE_ACCESS_INSERT, "insertions need NACRE_ACCESS_INSERT");
-        claims_in_one_step();
+        static_assert(!width::two_step,
+                      "pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are inserted from sm_90 on");
         const nacrei_found<width> place = nacrei_find_or_claim<width>(
             view_.table, nacrei_shape_of(view_.table), nacrei_hash(key, view_.table.seed),
             stored_of(key), value, nacrei_view_meter{view_.counts});

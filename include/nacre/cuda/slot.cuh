@@ -13,6 +13,13 @@
  * are only ever filled: an older state has holes that are holes no more, and nothing else. A lookup
  * that sees one sees a state in which the keys of earlier batches already were; an insertion that
  * acts on one fails to claim the hole, and looks again at device scope.
+ *
+ * Below compute capability 9.0, where GPUs compare and swap at most 8 bytes, slots of 16 bytes
+ * change in two steps: the key's word decides, and the value follows. In a batch that changes such
+ * slots nobody reads values, and nobody takes the signature in a hole for true but to claim that
+ * hole, which fails if the hole is none; nothing else runs beside such a batch (device/order.h). So
+ * no batch depends on both halves of a slot being read at one time; a find beside the erasure of
+ * its key, through a view, takes one load instruction to do so.
  */
 #ifndef NACRE_CUDA_SLOT_CUH
 #define NACRE_CUDA_SLOT_CUH
@@ -21,6 +28,16 @@
 #include <stdint.h>
 
 #include "nacre/core/slot.h"
+
+/*
+ * 1 in code where slots of 16 bytes change in two steps. The build option NACRE_FORCE_TWO_STEP
+ * makes it so on every GPU, for tests.
+ */
+#if defined(NACRE_FORCE_TWO_STEP) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
+#define NACREI_TWO_STEP 1
+#else
+#define NACREI_TWO_STEP 0
+#endif
 
 /* A slot of 16 bytes, moved as one 128-bit value. */
 struct alignas(16) nacrei_slot16 {
@@ -90,16 +107,25 @@ __device__ __forceinline__ Word nacrei_load_relaxed(const Word *address)
     return word;
 }
 
+template <typename Word>
+__device__ __forceinline__ void nacrei_store_relaxed(Word *address, Word word)
+{
+    if constexpr (sizeof(Word) == 8) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(address), "l"(word) : "memory");
+    } else {
+        asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(address), "r"(word) : "memory");
+    }
+}
+
 /*
  * Compare and swap of a whole slot; returns what was there. Relaxed: nothing is published through
- * the slot but the slot. 16-byte slots need compute capability 9.0 (map.c does not create such maps
- * below).
+ * the slot but the slot.
  */
+#if !NACREI_TWO_STEP
 __device__ __forceinline__ nacrei_slot16 nacrei_swap_slot(void *address, nacrei_slot16 expected,
                                                           nacrei_slot16 desired)
 {
     nacrei_slot16 old = expected;
-#if __CUDA_ARCH__ >= 900
     asm volatile("{\n\t"
                  ".reg .b128 compare, swap, was;\n\t"
                  "mov.b128 compare, {%3, %4};\n\t"
@@ -111,11 +137,9 @@ __device__ __forceinline__ nacrei_slot16 nacrei_swap_slot(void *address, nacrei_
                  : "l"(address), "l"(expected.key), "l"(expected.value), "l"(desired.key),
                    "l"(desired.value)
                  : "memory");
-#else
-    __trap();
-#endif
     return old;
 }
+#endif
 
 __device__ __forceinline__ uint64_t nacrei_swap_slot(void *address, uint64_t expected,
                                                      uint64_t desired)
@@ -168,6 +192,7 @@ struct nacrei_width {
     static constexpr unsigned slots = NACREI_BUCKET_BYTES / slot_bytes;
     static constexpr unsigned empty_patterns = ValueBytes == 0 ? 16 : 1;
     static constexpr unsigned value_offset = slot_bytes == 8 ? 4 : 8;
+    static constexpr bool two_step = slot_bytes == 16 && NACREI_TWO_STEP; /* in device code */
 
     typedef typename nacrei_word<KeyBytes>::type key_type;
     typedef typename nacrei_word<ValueBytes>::type value_type;

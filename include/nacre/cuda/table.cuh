@@ -181,7 +181,8 @@ nacrei_slot_of(const typename Width::bucket &bucket, int index)
  * Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it.
  *
  * One word holds the signatures of both buckets of a pair: it is read once. Lookups ask for it to
- * be kept; for operations that write to slots that was no gain.
+ * be kept; for operations that write to slots that was no gain. Those believe holes only where
+ * slots change in one step.
  */
 template <typename Width, nacrei_scope Scope>
 __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
@@ -196,6 +197,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
         place.address = Width::is_empty(*slot) ? nullptr : side;
         return place;
     }
+    constexpr bool holes_tell = !Width::two_step || Scope == NACREI_NEAR_KEPT;
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     char *address;
     nacrei_scan<Width> scan;
@@ -210,7 +212,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
             break;
         }
         read = read && (cursor.probe.length & 1) != 0;
-        if (scan.hole < 0) {
+        if (scan.hole < 0 || !holes_tell) {
             if (!read) {
                 signatures = nacrei_pair_signatures<Scope>(table, cursor);
                 read = true;
@@ -227,7 +229,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
     place.address = address + scan.match * Width::slot_bytes;
     place.submap = cursor.submap;
     place.bucket = cursor.probe.bucket;
-    place.signature = scan.hole >= 0 ? scan.signature : NACREI_SIGNATURE_UNTOLD;
+    place.signature = scan.hole >= 0 && holes_tell ? scan.signature : NACREI_SIGNATURE_UNTOLD;
     return place;
 }
 
