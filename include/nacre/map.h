@@ -333,10 +333,10 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
- * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes beyond
- * reserved room, of 1024 elements or more for each submap (info.submaps), for its own length also
- * copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each submap at a
- * time. Where that is refused the call does without. **Since** 0.1
+ * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes
+ * beyond reserved room, of 1024 elements or more for each submap (info.submaps), for its own length
+ * also copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each submap
+ * at a time. Where that is refused the call does without. **Since** 0.1
  */
 
 /*
