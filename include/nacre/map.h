@@ -116,7 +116,7 @@ typedef struct nacre_map_info {
     uint64_t capacity_slots;    /* of the whole table; information only */
     uint64_t submaps;           /* parts that the table is split into; a lookup probes one */
     uint64_t memory_bytes;      /* held now, on the device and pinned */
-    uint64_t memory_peak_bytes; /* the most ever held */
+    uint64_t memory_peak_bytes; /* the most ever held, copies of a batch included */
     uint64_t size_last_known;   /* keys after the last batch known to have finished */
     double load;                /* size_last_known / capacity_slots */
     uint64_t growths;           /* times that the table grew, each time by one submap or more */
@@ -333,7 +333,10 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
- * grow; may be captured. **Allocates** nothing, but for growth. **Since** 0.1
+ * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes
+ * beyond reserved room, of 1024 elements or more for each submap (info.submaps), for its own length
+ * also copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each submap
+ * at a time. Where that is refused the call does without. **Since** 0.1
  */
 
 /*

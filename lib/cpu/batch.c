@@ -3,8 +3,8 @@
  * The driver of batches: which elements take part, who works on them, and what is told in the end.
  *
  * A small batch is done by the caller's thread. For a large one the device's threads are taken:
- * lookups are cut into ranges; changes are sorted by the part of the table that they belong to, and
- * each part is done by one thread (partition.c).
+ * lookups are cut into ranges; changes are brought into the order of the table, and each part of it
+ * is done by one thread (partition.c).
  */
 #include "lib/cpu/batch.h"
 
@@ -13,6 +13,10 @@
 
 #include "lib/cpu/select.h"
 #include "lib/cpu/table.h"
+
+/* Elements of a change done as they come before it is asked again whether to part them: the table
+   may have grown. */
+#define UNPARTED 65536u
 
 /* Elements of a lookup that a thread takes at a time. */
 #define RANGE 32768u
@@ -152,16 +156,13 @@ static void update_alone(nacrei_cpu_job *job, uint64_t first, uint64_t count)
 
 static void update_all(nacrei_cpu_job *job)
 {
-    if (job->pool == NULL) {
-        update_alone(job, 0, job->count);
-        return;
-    }
-    uint64_t most = nacrei_cpu_parted_max(job->pool);
-    for (uint64_t first = 0; first < job->count; first += most) {
-        uint64_t left = job->count - first, count = left < most ? left : most;
-        if (count < NACREI_CPU_LARGE_BATCH || !nacrei_cpu_update_parted(job, first, count)) {
-            update_alone(job, first, count);
+    for (uint64_t first = 0; first < job->count;) {
+        uint64_t left = job->count - first, done = nacrei_cpu_update_parted(job, first, left);
+        if (done == 0) {
+            done = left < UNPARTED ? left : UNPARTED;
+            update_alone(job, first, done);
         }
+        first += done;
     }
 }
 

@@ -15,6 +15,7 @@ typedef struct nacrei_cpu_job {
     uint32_t refuse_room;
     uint32_t refuse_place;
     uint32_t memory_refused;
+    uint32_t copies_refused; /* memory for copies of the elements, which a batch can do without */
     nacre_counts counts;
 } nacrei_cpu_job;
 
@@ -42,10 +43,11 @@ void nacrei_cpu_grow_deferred(nacrei_cpu_job *job);
 /* ahead.c: a WAIT map grows to what a large insertion will need at least. */
 void nacrei_cpu_grow_ahead(nacrei_cpu_job *job);
 
-/* partition.c: a change on the threads of job->pool. 0: it is better done alone. */
-int nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t count);
-
-/* Elements that nacrei_cpu_update_parted takes at most at a time. */
-uint64_t nacrei_cpu_parted_max(const nacrei_pool *pool);
+/*
+ * partition.c: brings the next of `left` elements of a change, from `first` on, into the order of
+ * the table, and does them, on the threads of job->pool. Returns how many; 0: they are better done
+ * as they come, or memory for the copies was refused.
+ */
+uint64_t nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t left);
 
 #endif

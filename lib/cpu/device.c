@@ -82,13 +82,29 @@ nacre_status nacrei_cpu_stream_wait(nacre_device *device, nacre_stream stream, n
     return NACRE_OK;
 }
 
+/* Asks for huge pages wherever a whole one lies in this memory; refusal is no fault. */
+static void wish_huge_pages(void *pointer, uint64_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uint64_t before = -(uintptr_t)pointer % HUGE_BYTES;
+    if (bytes >= before + HUGE_BYTES) {
+        madvise((char *)pointer + before, (size_t)(bytes - before), MADV_HUGEPAGE);
+    }
+#else
+    (void)pointer;
+    (void)bytes;
+#endif
+}
+
 nacre_status nacrei_cpu_memory_allocate(nacre_device *device, uint64_t bytes, uint32_t space,
                                         void **pointer, nacre_error *error)
 {
     *pointer = NULL;
     if (device->allocator.allocate != NULL) {
         *pointer = nacrei_device_allocate(device, bytes, MEMORY_ALIGNMENT, space);
-    } else if (posix_memalign(pointer, MEMORY_ALIGNMENT, (size_t)bytes) != 0) {
+    } else if (posix_memalign(pointer, MEMORY_ALIGNMENT, (size_t)bytes) == 0) {
+        wish_huge_pages(*pointer, bytes);
+    } else {
         *pointer = NULL;
     }
     if (*pointer == NULL) {
@@ -162,11 +178,7 @@ static void *map_pages(uint64_t bytes)
     if (spare > before) {
         munmap(mapped + before + bytes, (size_t)(spare - before));
     }
-#ifdef MADV_HUGEPAGE
-    if (alignment == HUGE_BYTES) {
-        madvise(mapped + before, (size_t)bytes, MADV_HUGEPAGE); /* a wish; refusal is no fault */
-    }
-#endif
+    wish_huge_pages(mapped + before, bytes);
     return mapped + before;
 }
 

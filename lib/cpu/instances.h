@@ -5,28 +5,13 @@
  * which includes this file and gets a table of its own.
  */
 #include "lib/cpu/kernel_find.h"
+#include "lib/cpu/kernel_scatter.h"
 #include "lib/cpu/kernel_update.h"
 #include "lib/cpu/rebuild.h"
 #include "lib/widths.h"
 
 /* Keys are sampled by hash bits that tell a submap only in tables beyond any memory. */
 #define SAMPLE_SHIFT 40
-
-NACREI_KERNEL void write_parts(const nacrei_cpu_map *map, const nacrei_batch *batch, uint64_t first,
-                               uint64_t count, uint32_t shift, uint32_t mask, uint16_t *parts,
-                               uint32_t key_bytes)
-{
-    const char *keys = (const char *)batch->keys + first * key_bytes;
-    uint64_t seed = map->table.seed;
-    for (uint64_t at = 0; at < count; at += NACREI_GROUP) {
-        uint64_t end = count - at < NACREI_GROUP ? count : at + NACREI_GROUP;
-        nacrei_group_fetch(batch->keys, first + at, key_bytes);
-        for (uint64_t i = at; i < end; i++) {
-            uint64_t hash = nacrei_hash(nacrei_load(keys + i * key_bytes, key_bytes), seed);
-            parts[i] = (uint16_t)(hash >> shift & mask);
-        }
-    }
-}
 
 NACREI_KERNEL uint32_t sample_keys(const nacrei_cpu_map *map, const nacrei_batch *batch,
                                    uint64_t first, uint32_t count, uint64_t part_mask,
@@ -125,7 +110,11 @@ NACREI_KERNEL uint64_t empty_selected(nacrei_cpu_submap submap, const nacrei_sel
                                       uint64_t first, uint64_t count, uint32_t shift,             \
                                       uint32_t mask, uint16_t *parts)                             \
     {                                                                                             \
-        write_parts(map, batch, first, count, shift, mask, parts, key);                           \
+        nacrei_cpu_write_parts(map, batch, first, count, shift, mask, parts, key);                \
+    }                                                                                             \
+    static void scatter_##key##x##value(const nacrei_cpu_scatter *scatter)                        \
+    {                                                                                             \
+        nacrei_cpu_scatter_elements(scatter, key, value);                                         \
     }                                                                                             \
     static uint32_t sample_##key##x##value(const nacrei_cpu_map *map, const nacrei_batch *batch,  \
                                            uint64_t first, uint32_t count, uint64_t part_mask,    \
@@ -165,6 +154,7 @@ NACREI_KERNEL uint64_t empty_selected(nacrei_cpu_submap submap, const nacrei_sel
             [NACREI_ERASE] = erase_##key##x##value,                                               \
         },                                                                                        \
         parts_##key##x##value,                                                                    \
+        scatter_##key##x##value,                                                                  \
         sample_##key##x##value,                                                                   \
         rebuild_##key##x##value,                                                                  \
         copy_out_##key##x##value,                                                                 \

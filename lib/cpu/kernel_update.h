@@ -46,11 +46,25 @@ NACREI_KERNEL int nacrei_cpu_has_room(nacrei_cpu_run *run)
     return run->room != 0;
 }
 
-NACREI_KERNEL void nacrei_cpu_tell(const nacrei_batch *batch, uint64_t element, uint8_t outcome)
+/* Where what is told of an element goes. */
+NACREI_KERNEL uint64_t nacrei_cpu_output(const nacrei_cpu_run *run, uint64_t element)
+{
+    return run->outputs != NULL ? run->outputs[element] : element;
+}
+
+NACREI_KERNEL void nacrei_cpu_tell(const nacrei_cpu_run *run, const nacrei_batch *batch,
+                                   uint64_t element, uint8_t outcome)
 {
     if (batch->options.outcomes != NULL) {
-        batch->options.outcomes[element] = outcome;
+        batch->options.outcomes[nacrei_cpu_output(run, element)] = outcome;
     }
+}
+
+NACREI_KERNEL void nacrei_cpu_give(const nacrei_cpu_run *run, const nacrei_batch *batch,
+                                   uint64_t element, uint64_t value, uint32_t value_bytes)
+{
+    nacrei_store((char *)batch->values_out + nacrei_cpu_output(run, element) * value_bytes, value,
+                 value_bytes);
 }
 
 NACREI_KERNEL uint64_t nacrei_cpu_own_value(const nacrei_batch *batch, uint64_t element,
@@ -70,22 +84,22 @@ NACREI_KERNEL uint64_t nacrei_cpu_present(nacrei_cpu_run *run, const nacrei_batc
     run->done++;
     switch (operation) {
     case NACREI_INSERT:
-        nacrei_cpu_tell(batch, element, NACRE_OUTCOME_FOUND);
+        nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_FOUND);
         return old;
     case NACREI_FIND_OR_INSERT:
-        nacrei_store((char *)batch->values_out + element * value_bytes, old, value_bytes);
-        nacrei_cpu_tell(batch, element, NACRE_OUTCOME_FOUND);
+        nacrei_cpu_give(run, batch, element, old, value_bytes);
+        nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_FOUND);
         return old;
     case NACREI_INSERT_OR_APPLY:
-        nacrei_cpu_tell(batch, element, NACRE_OUTCOME_ASSIGNED);
+        nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_ASSIGNED);
         return nacrei_reduce(old, nacrei_cpu_own_value(batch, element, value_bytes),
                              batch->reduction, batch->type);
     case NACREI_ERASE:
-        nacrei_cpu_tell(batch, element, NACRE_OUTCOME_ERASED);
+        nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_ERASED);
         run->erased++;
         return old;
     default:
-        nacrei_cpu_tell(batch, element, NACRE_OUTCOME_ASSIGNED);
+        nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_ASSIGNED);
         return nacrei_cpu_own_value(batch, element, value_bytes);
     }
 }
@@ -97,9 +111,9 @@ NACREI_KERNEL uint64_t nacrei_cpu_inserted(nacrei_cpu_run *run, const nacrei_bat
 {
     uint64_t value = nacrei_cpu_own_value(batch, element, value_bytes);
     if (operation == NACREI_FIND_OR_INSERT) {
-        nacrei_store((char *)batch->values_out + element * value_bytes, value, value_bytes);
+        nacrei_cpu_give(run, batch, element, value, value_bytes);
     }
-    nacrei_cpu_tell(batch, element, NACRE_OUTCOME_INSERTED);
+    nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_INSERTED);
     run->done++;
     run->inserted++;
     run->room--;
@@ -131,10 +145,9 @@ static __attribute__((noinline)) int nacrei_cpu_full(nacrei_cpu_run *run, uint64
         return 0;
     }
     if (batch->operation == NACREI_FIND_OR_INSERT && batch->options.missing_value != NULL) {
-        nacrei_store((char *)batch->values_out + element * value_bytes, batch->missing_value,
-                     value_bytes);
+        nacrei_cpu_give(run, batch, element, batch->missing_value, value_bytes);
     }
-    nacrei_cpu_tell(batch, element, NACRE_OUTCOME_FULL);
+    nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_FULL);
     run->refused++;
     return 1;
 }
@@ -150,7 +163,7 @@ static __attribute__((noinline)) int nacrei_cpu_side(nacrei_cpu_run *run, uint64
                                                     map->side_values[side], operation, value_bytes);
         map->side_present[side] = operation != NACREI_ERASE;
     } else if (!nacrei_cpu_inserts(operation)) {
-        nacrei_cpu_tell(run->batch, element, NACRE_OUTCOME_MISSING);
+        nacrei_cpu_tell(run, run->batch, element, NACRE_OUTCOME_MISSING);
     } else if (!nacrei_cpu_has_room(run)) {
         return nacrei_cpu_full(run, element, run->refuse_room, value_bytes);
     } else {
@@ -178,7 +191,7 @@ static __attribute__((noinline)) int nacrei_cpu_update_far(nacrei_cpu_run *run, 
             map->stash_keys--;
         }
     } else if (!nacrei_cpu_inserts(operation)) {
-        nacrei_cpu_tell(run->batch, element, NACRE_OUTCOME_MISSING);
+        nacrei_cpu_tell(run, run->batch, element, NACRE_OUTCOME_MISSING);
     } else if (!nacrei_cpu_has_room(run)) {
         done = nacrei_cpu_full(run, element, run->refuse_room, value_bytes);
     } else if ((slot = nacrei_cpu_walk_claim(&walk, key_bytes, value_bytes)) == NULL) {
@@ -238,7 +251,7 @@ NACREI_KERNEL int nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batch
     }
     if (!nacrei_cpu_inserts(operation)) {
         if (pair.stops != 0) {
-            nacrei_cpu_tell(batch, element, NACRE_OUTCOME_MISSING);
+            nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_MISSING);
         }
         return pair.stops != 0;
     }
@@ -287,6 +300,14 @@ NACREI_KERNEL void nacrei_cpu_update_fetch_far(const nacrei_cpu_table *table,
     __builtin_prefetch(nacrei_submap_pair_signatures(submap, bucket), 1);
     __builtin_prefetch(nacrei_submap_bucket(submap, next), 1);
     at->far_bucket[i] = (uint16_t)next;
+}
+
+/* Fetches the home buckets of a group. */
+NACREI_KERNEL void nacrei_cpu_update_fetch_homes(const nacrei_group *next)
+{
+    for (uint32_t i = 0; i < NACREI_GROUP; i++) {
+        nacrei_group_fetch_home(next, i);
+    }
 }
 
 /* Fetches the home buckets of one group, and looks at those of another, which are there by now. */
@@ -378,9 +399,13 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
         }
         nacrei_group_prepare(&stage[0]->group, table, elements, begin, position,
                              left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
-        nacrei_cpu_update_fetch_on(table, stage[2], key_bytes, value_bytes);
-        nacrei_cpu_update_fetch(table, &stage[0]->group, stage[1], operation, key_bytes,
-                                value_bytes);
+        if (run.dense) {
+            nacrei_cpu_update_fetch_homes(&stage[0]->group);
+        } else {
+            nacrei_cpu_update_fetch_on(table, stage[2], key_bytes, value_bytes);
+            nacrei_cpu_update_fetch(table, &stage[0]->group, stage[1], operation, key_bytes,
+                                    value_bytes);
+        }
         const nacrei_group *now = &stage[3]->group;
         for (uint32_t i = 0; i < now->count; i++) {
             uint64_t element = nacrei_element(elements, now->position + i);

@@ -17,6 +17,12 @@ typedef struct nacrei_cpu_run {
     uint64_t base;
     const uint32_t *list;
 
+    /* What is told of element e goes to outputs[e]; NULL: to e. */
+    const uint32_t *outputs;
+
+    /* 1: so many keys go to the same submaps one after another that these stay in the caches. */
+    uint32_t dense;
+
     /* New keys that may go in before `more_room`, shared by all threads, has to be asked; NULL:
      * that is all. */
     uint64_t room;
@@ -41,6 +47,34 @@ static inline uint64_t nacrei_run_element(const nacrei_cpu_run *run, uint64_t po
     return run->base + (run->list != NULL ? run->list[position] : position);
 }
 
+/* Parts into which a batch is scattered at most, and the part of an element that takes no part. */
+#define NACREI_CPU_PARTS_MAX 2048u
+#define NACREI_CPU_NO_PART   UINT16_MAX
+
+/* Elements of a part that are gathered before they leave together. */
+#define NACREI_CPU_LINE 16u
+
+typedef struct nacrei_cpu_line {
+    _Alignas(64) char keys[NACREI_CPU_LINE * 8];
+    char values[NACREI_CPU_LINE * 8];
+    char numbers[NACREI_CPU_LINE * 4];
+} nacrei_cpu_line;
+
+/* Elements to be copied, each to the next place of its part; arrays begin at cache lines. */
+typedef struct nacrei_cpu_scatter {
+    const char *keys;
+    const char *values;    /* NULL: they have none */
+    const uint16_t *parts; /* of each element */
+    uint64_t count;
+    uint64_t first; /* number of the first element */
+    uint32_t part_count;
+    uint32_t *places;       /* of each part: the next place */
+    nacrei_cpu_line *lines; /* one for each part */
+    char *keys_out;
+    char *values_out;
+    uint32_t *numbers_out; /* NULL: nobody asks which element it was */
+} nacrei_cpu_scatter;
+
 /* A submap to be rebuilt. */
 typedef struct nacrei_cpu_rebuild {
     nacrei_cpu_submap to[2]; /* its own place, and that of its second half */
@@ -59,6 +93,8 @@ typedef struct nacrei_cpu_kernels {
     /* Writes hash >> shift & mask of each element from `first` on. */
     void (*parts)(const nacrei_cpu_map *map, const nacrei_batch *batch, uint64_t first,
                   uint64_t count, uint32_t shift, uint32_t mask, uint16_t *parts);
+
+    void (*scatter)(const nacrei_cpu_scatter *scatter);
 
     /*
      * Writes to `found` the keys of `count` elements from `first` on whose hash is 0 at bits

@@ -43,7 +43,7 @@ uint32_t nacrei_pool_size(const nacrei_pool *pool);
  * Memory for the one who has taken the pool: one piece of each kind, whose content lasts until it
  * is given back or asked for again. NULL: refused.
  */
-enum { NACREI_POOL_LISTS, NACREI_POOL_SPLITS, NACREI_POOL_SCRATCHES };
+enum { NACREI_POOL_COPIES, NACREI_POOL_SPLITS, NACREI_POOL_SCRATCHES };
 void *nacrei_pool_scratch(nacrei_pool *pool, uint32_t kind, uint64_t bytes);
 
 #endif

@@ -52,6 +52,15 @@ static uint64_t submaps_allocated(const nacrei_cpu_table *table)
     return first;
 }
 
+/* The map holds so many bytes more. */
+static void hold(nacrei_cpu_map *map, uint64_t bytes)
+{
+    map->memory_bytes += bytes;
+    if (map->memory_peak_bytes < map->memory_bytes) {
+        map->memory_peak_bytes = map->memory_bytes;
+    }
+}
+
 static int allocate_segment(nacrei_cpu_map *map)
 {
     uint64_t first = submaps_allocated(&map->table), bytes = segment_bytes(first);
@@ -69,10 +78,7 @@ static int allocate_segment(nacrei_cpu_map *map)
     segment->signatures = (uintptr_t)memory - (uintptr_t)(first * NACREI_CPU_SIGNATURE_BYTES);
     segment->buckets =
         (uintptr_t)memory + (uintptr_t)signatures - (uintptr_t)(first * NACREI_CPU_IMAGE_BYTES);
-    map->memory_bytes += bytes;
-    if (map->memory_peak_bytes < map->memory_bytes) {
-        map->memory_peak_bytes = map->memory_bytes;
-    }
+    hold(map, bytes);
     return 1;
 }
 
@@ -107,6 +113,30 @@ void nacrei_cpu_table_release(nacrei_cpu_map *map)
     while (map->table.segment_count > 0) {
         release_last_segment(map);
     }
+}
+
+void *nacrei_cpu_table_borrow(nacrei_cpu_map *map, uint64_t keys, uint64_t bytes)
+{
+    const nacre_map_config *config = &map->head.config;
+    uint64_t submaps =
+        nacrei_table_submaps(map->size + keys, nacrei_cpu_submap_slots(config), config->load_max);
+    submaps = submaps > map->table.submap_count ? submaps : map->table.submap_count;
+    if (config->memory_limit_bytes != 0 &&
+        nacrei_cpu_table_bytes(submaps) + bytes > config->memory_limit_bytes) {
+        return NULL;
+    }
+    void *memory = NULL;
+    if (nacrei_cpu_memory_allocate(map->head.device, bytes, NACRE_SPACE_HOST, &memory, NULL) ==
+        NACRE_OK) {
+        hold(map, bytes);
+    }
+    return memory;
+}
+
+void nacrei_cpu_table_return(nacrei_cpu_map *map, void *memory, uint64_t bytes)
+{
+    nacrei_cpu_memory_release(map->head.device, memory, bytes, NACRE_SPACE_HOST);
+    map->memory_bytes -= bytes;
 }
 
 uint64_t nacrei_cpu_table_allocate_some(nacrei_cpu_map *map, uint64_t submap_count)

@@ -26,6 +26,13 @@ uint64_t nacrei_cpu_table_allocate_some(nacrei_cpu_map *map, uint64_t submap_cou
 
 void nacrei_cpu_table_release(nacrei_cpu_map *map);
 
+/*
+ * Memory for the length of a call that may insert `keys` new keys, from the device's allocator and
+ * counted with the map's. NULL: refused, or memory_limit_bytes has no room for it and the keys.
+ */
+void *nacrei_cpu_table_borrow(nacrei_cpu_map *map, uint64_t keys, uint64_t bytes);
+void nacrei_cpu_table_return(nacrei_cpu_map *map, void *memory, uint64_t bytes);
+
 void nacrei_cpu_table_set_count(nacrei_cpu_table *table, uint64_t submap_count);
 
 /* Makes the table empty. */
