@@ -116,9 +116,8 @@ nacre_status nacrei_cuda_map_erase_if(nacre_map *head, const nacrei_selection *s
     }
     NACREI_TRY(walk_of(&self, selection, &walk));
     NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
-    if (selection->counts != NULL) {
-        NACREI_CUDA(cudaMemsetAsync(selection->counts, 0, sizeof *selection->counts, self.stream));
-    }
+    self.counts = selection->counts;
+    NACREI_TRY(nacrei_map_clear_counts(&self));
     NACREI_TRY(nacrei_map_number_batch(&self, &elements, 0));
     numbered = 1;
     NACREI_CUDA(self.map->kernels->erase_if(&device->gpu, &walk, &elements, self.stream));
@@ -147,16 +146,13 @@ nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
         goto cleanup;
     }
     NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
-    if (batch->options.counts != NULL) {
-        NACREI_CUDA(cudaMemsetAsync(batch->options.counts, 0, sizeof(nacre_counts), self.stream));
-    }
+    self.counts = batch->options.counts;
+    NACREI_TRY(nacrei_map_clear_counts(&self));
     NACREI_CUDA(cudaMemsetAsync(matches->needed, 0, sizeof *matches->needed, self.stream));
     const nacrei_table table = nacrei_map_table_of(&self);
     for (uint64_t first = 0; first < all.count; first += NACREI_LAUNCH_ELEMENTS) {
-        const uint64_t left = all.count - first;
-        const nacrei_elements part =
-            nacrei_map_part_of(&all, &head->config, first,
-                               left < NACREI_LAUNCH_ELEMENTS ? left : NACREI_LAUNCH_ELEMENTS);
+        const nacrei_elements part = nacrei_map_part_of(
+            &all, &head->config, first, nacrei_least(all.count - first, NACREI_LAUNCH_ELEMENTS));
         NACREI_CUDA(self.map->kernels->match(&table, &part, matches, self.stream));
     }
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
