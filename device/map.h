@@ -248,7 +248,8 @@ uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_ele
 
 /*
  * Makes *elements the partitioned copy of itself, in scratch memory that nacrei_map_partition_end
- * gives back behind the kernel that reads it. *scratch NULL: no memory, and *elements as it was.
+ * gives back behind the kernel that reads it. *scratch NULL: no memory, or none within the map's
+ * limit, and *elements as it was.
  */
 nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *elements,
                                         void **scratch);

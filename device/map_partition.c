@@ -4,14 +4,14 @@
  *
  * It pays where the table is larger than the L2 cache and a bin of the batch touches a good part of
  * its region: from a tenth of the slots on, by what was measured (README.md). The copy is borrowed
- * from the device's pool in the order of the stream; where that has no memory the batch goes as it
- * is. Per-element answers would have to find their way back, and so a batch that wants any stays
- * unpartitioned.
+ * from the device's pool in the order of the stream; where that has no memory, or the map's limit
+ * leaves none, the batch goes as it is. Per-element answers would have to find their way back, and
+ * so a batch that wants any stays unpartitioned.
  */
 #include "device/call.h"
 #include "device/map.h"
 
-/* Of the table's slots: elements of a batch that is worth it, and of a part that is copied at once. */
+/* Of the slots: elements of a batch that is worth it, and of a part that is copied at once. */
 #define SHARE_LEAST 10
 #define SHARE_MOST  2
 
@@ -54,18 +54,24 @@ nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *
     const uint64_t region_bytes = (uint64_t)device->gpu.l2_bytes / 3 * 2;
     const uint64_t regions = map->submap_count * map->table.submap_bytes / region_bytes + 1;
     const uint64_t bins = regions < NACREI_BINS_MAX ? regions : NACREI_BINS_MAX;
+    const uint64_t limit = map->head.config.memory_limit_bytes;
+    const uint64_t held = map->memory_bytes + sizeof(nacrei_bins) + key_bytes + value_bytes;
     nacrei_partition to;
     *scratch = NULL;
-    cudaError_t result = cudaMallocFromPoolAsync(scratch, sizeof *to.bins + key_bytes + value_bytes,
-                                                 device->pool, self->stream);
+    if (limit != 0 && held > limit) {
+        return NACRE_OK;
+    }
+    cudaError_t result =
+        cudaMallocFromPoolAsync(scratch, held - map->memory_bytes, device->pool, self->stream);
     if (result == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         *scratch = NULL;
         return NACRE_OK;
     }
     NACREI_CUDA(result);
+    map->memory_peak_bytes = held > map->memory_peak_bytes ? held : map->memory_peak_bytes;
     to.bins = (nacrei_bins *)*scratch;
-    to.keys = (char *)*scratch + sizeof *to.bins;
+    to.keys = (char *)*scratch + sizeof(nacrei_bins);
     to.values = (char *)to.keys + key_bytes;
     to.bins_per_submap = (bins << NACREI_BIN_SHIFT) / map->submap_count;
     NACREI_CUDA(map->kernels->partition(&device->gpu, &table, elements, &to, self->stream));

@@ -229,9 +229,10 @@ NACRE_API void nacre_map_destroy(nacre_map *map);
 NACRE_API nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
 
 /*
- * Makes room for `keys` distinct keys in all: from then on no call waits, takes memory for the map or
- * reports FULL while size plus elements in flight stays within `keys`. On failure nothing is lost, and the map
- * takes no fewer keys than before. Never shrinks. A FIXED map takes up to `keys` keys afterwards.
+ * Makes room for `keys` distinct keys in all: from then on no call waits, takes memory for the map
+ * or reports FULL while size plus elements in flight stays within `keys`. On failure nothing is
+ * lost, and the map takes no fewer keys than before. Never shrinks. A FIXED map takes up to `keys`
+ * keys afterwards.
  *
  * ARGUMENT. CAPACITY: beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. WOULD_WAIT:
  * the stream is capturing and the map would have to grow. DEVICE_LOST.
@@ -328,19 +329,19 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  *
  * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, options that the
  * call does not take (types.h), a count beyond 2^60; with `checks` also memory that the device
- * cannot reach. DEVICE_LOST.
- * Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above), WOULD_WAIT (capturing, or
- * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
+ * cannot reach. DEVICE_LOST. Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above),
+ * WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
  * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes
  * beyond reserved room, of 1024 elements or more for each submap (info.submaps), for its own length
  * also copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each submap
  * at a time; on CUDA an insertion or erasure of a tenth of the table's slots or more that asks for
- * nothing about its elements (no option of them, no values_out) also copies, of at most half as many
- * elements as slots at a time, in memory borrowed in the stream's order from a pool of the device
- * object's own; it keeps up to a 64th of the device's memory until it is closed, and has none with
- * a caller's allocator. Where that is refused the call does without. **Since** 0.1
+ * nothing about its elements (no option of them, no values_out) also copies, of at most half as
+ * many elements as slots at a time, in memory borrowed in the stream's order from a pool of the
+ * device object's own; it keeps up to a 64th of the device's memory until it is closed, and has
+ * none with a caller's allocator. Copies count as the map's memory. Where they are refused, or
+ * memory_limit_bytes leaves no room for them, the call does without. **Since** 0.1
  */
 
 /*

@@ -19,13 +19,21 @@ typedef struct large {
     test_array all;    /* [universe] every key */
 } large;
 
-/* Every fourth element has one of a few hot keys where `skewed`, else all are alike. */
-static large large_of(test *t, bool skewed)
+/*
+ * Every fourth element has one of a few hot keys where `skewed`, else all are alike. `limited`: the
+ * map may not hold more memory than it begins with.
+ */
+static large large_of(test *t, bool skewed, bool limited)
 {
     large l;
+    nacre_map_config config = test_map_config(t);
     const uint64_t slots = ((uint64_t)1 << 28) / nacrei_slot_bytes(t->key_bytes, t->value_bytes);
     memset(&l, 0, sizeof l);
-    l.map = test_map_new(t, slots / 2);
+    config.capacity_keys = slots / 2;
+    if (limited) {
+        OK(t, nacre_map_estimate(t->device, &config, 0, &config.memory_limit_bytes));
+    }
+    l.map = test_map_create(t, &config);
     l.n = slots / 9;
     l.universe = l.n / 2;
     l.numbers = test_host(t, l.n * sizeof *l.numbers);
@@ -112,7 +120,7 @@ static void compare(test *t, const large *l, uint64_t factor, uint64_t added)
 
 static void change_everything(test *t, bool skewed)
 {
-    large l = large_of(t, skewed);
+    large l = large_of(t, skewed, false);
     test_array first = values_of(t, &l, 3), second = values_of(t, &l, 5);
     OK(t, nacre_map_insert(l.map, l.keys.data, first.data, l.n, NULL, t->stream));
     compare(t, &l, 3, 0);
@@ -153,4 +161,22 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, hot_keys_meet_in_one_region)
     /* Goal: the same where a few keys are so frequent that their regions stand out. Method: a
        quarter of the elements are of three keys. */
     change_everything(t, true);
+}
+
+NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)
+{
+    /* Goal: where memory_limit_bytes leaves no room for copies a batch does without, and the peak
+       of memory tells the truth. Method: a limit that the empty map just keeps. */
+    large l = large_of(t, false, true);
+    test_array values = values_of(t, &l, 3);
+    const nacre_map_info before = test_info(t, l.map);
+    OK(t, nacre_map_insert(l.map, l.keys.data, values.data, l.n, NULL, t->stream));
+    compare(t, &l, 3, 0);
+    const nacre_map_info after = test_info(t, l.map);
+    CHECK(t, after.memory_peak_bytes == before.memory_peak_bytes,
+          "memory went from %llu bytes to %llu at the peak",
+          (unsigned long long)before.memory_peak_bytes,
+          (unsigned long long)after.memory_peak_bytes);
+    test_array_free(t, &values);
+    large_free(t, &l);
 }
