@@ -164,7 +164,8 @@ static void describe(nacrei_cuda_device *device, const struct cudaDeviceProp *pr
 /*
  * A pool of the device object's own, so that it neither feeds on the program's nor shrinks with it.
  * It keeps what it has borrowed, but no more than this share of the device's memory: to grow it
- * takes 0.7 ms for a GB, as long as to partition 60 million elements.
+ * takes 0.7 ms for a GB, as long as to partition 60 million elements. Where memory is short it
+ * refuses, rather than make one stream wait for what another has yet to give back.
  */
 #define POOL_KEPT_SHARE 64
 
@@ -174,6 +175,7 @@ static cudaMemPool_t create_pool(const nacrei_cuda_device *device)
     cudaMemPool_t pool = NULL;
     struct cudaMemPoolProps properties;
     uint64_t kept = device->memory_total_bytes / POOL_KEPT_SHARE;
+    int no = 0;
     memset(&properties, 0, sizeof properties);
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -184,7 +186,13 @@ static cudaMemPool_t create_pool(const nacrei_cuda_device *device)
         (void)cudaGetLastError();
         return NULL;
     }
-    (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    if (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept) != cudaSuccess ||
+        cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no) !=
+            cudaSuccess) {
+        (void)cudaGetLastError();
+        (void)cudaMemPoolDestroy(pool);
+        return NULL;
+    }
     return pool;
 }
 
