@@ -5,10 +5,10 @@
  * fast as one anywhere, so that an update of elements in this order gains more than the copy costs
  * (map_partition.c says when).
  *
- * Two passes: the elements of each bin are counted, then blocks take tiles of elements, sort each by
- * bin in shared memory, reserve its places in all bins by an atomic each, and write it out in runs.
- * Inside a bin the order is any. A batch in which some key is so frequent that its bin stands out is
- * copied in its own order: brought together, its equal keys would wait for one slot.
+ * Two passes: the elements of each bin are counted, then blocks take tiles of elements, sort each
+ * by bin in shared memory, reserve its places in all bins by an atomic each, and write it out in
+ * runs. Inside a bin the order is any. A batch in which some key is so frequent that its bin stands
+ * out is copied in its own order: brought together, its equal keys would wait for one slot.
  */
 #include <cub/block/block_scan.cuh>
 

@@ -31,7 +31,7 @@ NACREI_INLINE uint32_t nacrei_signature_bit(uint64_t hash, uint32_t bucket)
     return 1u << ((uint32_t)hash >> (NACREI_HASH_CLASS_SHIFT + 2u * (bucket & 1u)) & 3u);
 }
 
-/* The bits of a key's classes in the signatures of both buckets of a pair, as they lie in memory. */
+/* The bits of a key's classes in both signatures of a pair of buckets, as they lie in memory. */
 NACREI_INLINE uint32_t nacrei_signature_pair(uint64_t hash)
 {
     return nacrei_signature_bit(hash, 0) | nacrei_signature_bit(hash, 1) << NACREI_SIGNATURE_BITS;
