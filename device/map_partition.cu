@@ -20,7 +20,7 @@ namespace
 {
 
 constexpr unsigned threads = 256, items = 8, tile = threads * items;
-static_assert(NACREI_BINS_MAX <= threads, "a thread keeps the counters of a bin");
+static_assert(NACREI_BINS_MAX == threads, "a thread keeps the counters of a bin");
 
 template <typename Width>
 __device__ __forceinline__ uint32_t bin_of(const nacrei_table &table, const nacrei_shape &shape,
@@ -74,6 +74,25 @@ __device__ __forceinline__ bool stands_out(const nacrei_shape &shape, const nacr
     return (double)in_bin > expected * 1.125 + 4096;
 }
 
+/* Writes a tile, whose first element is `begin`, in the order in which it came. */
+template <typename Width>
+__device__ __forceinline__ void write_unsorted(const nacrei_partition &to, uint64_t begin,
+                                               uint32_t count, bool has_values,
+                                               const typename Width::key_type (&key)[items],
+                                               const typename Width::value_type (&value)[items])
+{
+#pragma unroll
+    for (unsigned k = 0; k < items; k++) {
+        const uint32_t i = k * threads + threadIdx.x;
+        if (i < count) {
+            ((typename Width::key_type *)to.keys)[begin + i] = key[k];
+            if (has_values) {
+                ((typename Width::value_type *)to.values)[begin + i] = value[k];
+            }
+        }
+    }
+}
+
 template <typename Width>
 __global__ void __launch_bounds__(threads)
     scatter_kernel(const nacrei_table table, const nacrei_elements elements,
@@ -109,16 +128,7 @@ __global__ void __launch_bounds__(threads)
         }
     }
     if (__syncthreads_or(stands_out(shape, to, elements.count, in_bin))) {
-#pragma unroll
-        for (unsigned k = 0; k < items; k++) {
-            const uint32_t i = k * threads + threadIdx.x;
-            if (i < count) {
-                ((key_type *)to.keys)[begin + i] = key[k];
-                if (has_values) {
-                    ((value_type *)to.values)[begin + i] = value[k];
-                }
-            }
-        }
+        write_unsorted<Width>(to, begin, count, has_values, key, value);
         return;
     }
 #pragma unroll
