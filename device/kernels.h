@@ -70,7 +70,7 @@ typedef struct nacrei_map_kernels {
     cudaError_t (*erase)(const nacrei_table *, const nacrei_elements *, cudaStream_t);
     cudaError_t (*partition)(const nacrei_gpu *, const nacrei_table *, const nacrei_elements *,
                              const nacrei_partition *, cudaStream_t);
-    /* Splits submaps until there are `submaps`. */
+    /* Splits submaps until there are `submaps`, at most the next power of two. */
     cudaError_t (*split)(const nacrei_table *, uint64_t submaps_now, uint64_t submaps,
                          cudaStream_t);
     /*

@@ -344,14 +344,8 @@ template <typename Width>
 cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64_t submaps,
                          cudaStream_t stream)
 {
-    cudaError_t error = cudaSuccess;
-    while (submaps_now < submaps && error == cudaSuccess) {
-        const uint64_t half = nacrei_floor_power(submaps_now);
-        const uint64_t next = submaps < 2 * half ? submaps : 2 * half;
-        error = rebuild<Width>(table, submaps_now, half, next - submaps_now, stream);
-        submaps_now = next;
-    }
-    return error;
+    return rebuild<Width>(table, submaps_now, nacrei_floor_power(submaps_now),
+                          submaps - submaps_now, stream);
 }
 
 template <typename Width>

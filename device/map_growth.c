@@ -52,8 +52,12 @@ static nacre_status grow_piece(nacrei_map_call *self, uint64_t submaps, uint32_t
                                     self->stream));
         map->segments_told = map->region.segment_count;
     }
-    NACREI_CUDA(map->kernels->split(&map->table, map->submap_count, submaps, self->stream));
-    map->submap_count = submaps;
+    while (map->submap_count < submaps) {
+        const uint64_t doubled = 2 * nacrei_floor_power(map->submap_count);
+        const uint64_t next = nacrei_least(submaps, doubled);
+        NACREI_CUDA(map->kernels->split(&map->table, map->submap_count, next, self->stream));
+        map->submap_count = next; /* at once: a later launch may fail */
+    }
 cleanup:
     return status;
 }
