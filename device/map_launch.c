@@ -125,10 +125,13 @@ static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *e
     numbered = 1;
     NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;
-    if (elements->last && nacrei_map_has_second_step(self->map, operation)) {
-        NACREI_CUDA(launch_second_step(self, &table, elements, operation));
-    }
+    const cudaError_t second_step =
+        elements->last && nacrei_map_has_second_step(self->map, operation)
+            ? launch_second_step(self, &table, elements, operation)
+            : cudaSuccess;
+    /* Others wait for the first step, also where the second fails. */
     NACREI_TRY(nacrei_map_order_end(self, class_of));
+    NACREI_CUDA(second_step);
 cleanup:
     nacrei_map_partition_end(self, scratch);
     if (numbered) {
