@@ -60,8 +60,8 @@ struct nacrei_walk {
 };
 
 /*
- * Walks the path of a key. Sets the signature bit of each full bucket
- * that it goes past without having seen a hole: the key's place, wherever it will be, lies beyond.
+ * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without
+ * having seen a hole: the key's place, wherever it will be, lies beyond.
  */
 template <typename Width>
 __device__ __forceinline__ nacrei_walk<Width>

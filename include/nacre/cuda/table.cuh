@@ -257,8 +257,7 @@ __device__ __forceinline__ nacrei_place nacrei_locate_by_pairs(const nacrei_tabl
         char *address = nacrei_bucket_address(cursor);
         const uint32_t signatures = nacrei_pair_signatures<NACREI_NEAR_KEPT>(table, cursor);
         const uint32_t pair = cursor.probe.bucket & ~1u;
-        (void)nacrei_cursor_next(table, hash,
-                                 &cursor); /* to the neighbour, which is always there */
+        (void)nacrei_cursor_next(table, hash, &cursor); /* the neighbour is always there */
         char *other = nacrei_bucket_address(cursor);
         const typename Width::bucket first = Width::load_bucket(address, true);
         const typename Width::bucket second = Width::load_bucket(other, true);
