@@ -242,9 +242,10 @@ nacre_status nacrei_map_maintain_worn(nacrei_map_call *self);
 
 /*
  * Elements of a batch that are partitioned at a time before they change the table; 0: it goes as it
- * is.
+ * is. `inserting`: those that may be new keys, at most.
  */
-uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements);
+uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements,
+                                   uint64_t inserting);
 
 /*
  * Makes *elements the partitioned copy of itself, in scratch memory that nacrei_map_partition_end

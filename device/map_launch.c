@@ -71,7 +71,7 @@ cleanup:
 
 nacre_status nacrei_map_launch_erase(nacrei_map_call *self, const nacrei_elements *elements)
 {
-    const uint64_t part = nacrei_map_partition_part(self, elements);
+    const uint64_t part = nacrei_map_partition_part(self, elements, 0);
     nacre_status status = NACRE_OK;
     for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
         const uint64_t count =
@@ -143,7 +143,7 @@ cleanup:
 nacre_status nacrei_map_launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
                                       uint64_t inserting, uint32_t operation, uint32_t metered)
 {
-    const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements);
+    const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements, inserting);
     nacre_status status = NACRE_OK;
     for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
         const uint64_t count =

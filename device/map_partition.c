@@ -11,9 +11,13 @@
 #include "device/call.h"
 #include "device/map.h"
 
-/* Of the slots: elements of a batch that is worth it, and of a part that is copied at once. */
-#define SHARE_LEAST 10
-#define SHARE_MOST  2
+/*
+ * Of the slots: elements of a batch that is worth it, and of a part that is copied at once. While a
+ * map grows its memory peaks at no more than 1.10 of what it holds afterwards, copies included.
+ */
+#define SHARE_LEAST        10
+#define SHARE_MOST         2
+#define SHARE_MOST_GROWING 10
 
 static uint64_t slots_of(const nacrei_cuda_map *map)
 {
@@ -25,7 +29,8 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements)
+uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements,
+                                   uint64_t inserting)
 {
     const nacrei_cuda_map *map = self->map;
     const nacrei_cuda_device *device = self->device;
@@ -34,6 +39,9 @@ uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_ele
         elements->values_out != NULL || bytes < 4 * (uint64_t)device->gpu.l2_bytes ||
         elements->count < slots / SHARE_LEAST) {
         return 0;
+    }
+    if (nacrei_map_size_known(map) + map->inserting + inserting > map->reserved_keys) {
+        return nacrei_least(slots / SHARE_MOST_GROWING, elements->count);
     }
     const uint64_t parts = elements->count / (slots / SHARE_MOST) + 1;
     return (elements->count + parts - 1) / parts;
