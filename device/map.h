@@ -185,13 +185,13 @@ nacrei_table nacrei_map_table_of(const nacrei_map_call *self);
 nacre_status nacrei_map_clear_counts(nacrei_map_call *self);
 
 /*
- * Enqueue a batch in its order, partitioned where that pays. `inserting`: elements that may be new
- * keys, at most. `metered`: they may not fit (nacre/cuda/claim.cuh).
+ * Enqueue a batch in its order; one that inserts or erases is partitioned where that pays.
+ * `inserting`: elements that may be new keys, at most. `metered`: they may not fit
+ * (nacre/cuda/claim.cuh).
  */
 nacre_status nacrei_map_launch_lookup(nacrei_map_call *self, const nacrei_batch *batch,
                                       const nacrei_elements *elements);
-nacre_status nacrei_map_launch_erase(nacrei_map_call *self, const nacrei_elements *elements);
-nacre_status nacrei_map_launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
+nacre_status nacrei_map_launch_change(nacrei_map_call *self, const nacrei_elements *elements,
                                       uint64_t inserting, uint32_t operation, uint32_t metered);
 
 /* Not 0 where a second kernel reads or combines the values, after elements->last. */

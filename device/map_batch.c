@@ -98,7 +98,7 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
     chunk.last = 0;
     chunk.fault = 0;
     for (;;) {
-        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_change(self, &chunk, chunk.count, operation, 1));
         NACREI_TRY(nacrei_map_settle(self, 0));
         left_out = map->last.refused;
         chunk.retry = 1;
@@ -124,7 +124,7 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
         (left_out != 0 && operation == NACREI_FIND_OR_INSERT && chunk.has_missing_value)) {
         /* Only now: values_out may be `values`, which the passes before read again. */
         chunk.last = 1;
-        NACREI_TRY(nacrei_map_launch_insert(self, &chunk, chunk.count, operation, 1));
+        NACREI_TRY(nacrei_map_launch_change(self, &chunk, chunk.count, operation, 1));
     }
 cleanup:
     return status;
@@ -147,7 +147,7 @@ static nacre_status insert_chunk(nacrei_map_call *self, nacrei_elements chunk, u
             self, map->size_finished + nacrei_least(missing, different + different / 2), &refused));
     }
     if (missing <= nacrei_map_room(map)) {
-        return nacrei_map_launch_insert(self, &chunk, missing, operation, 0);
+        return nacrei_map_launch_change(self, &chunk, missing, operation, 0);
     }
     return insert_metered(self, chunk, operation);
 cleanup:
@@ -240,7 +240,7 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         if (must_not_wait(self, batch) || (remaining <= room && !map->replays)) {
             /* Captured, or beside replays, it is metered: nobody knows how full the map will be. */
             nacrei_elements rest = nacrei_map_part_of(all, &map->head.config, first, remaining);
-            status = nacrei_map_launch_insert(self, &rest, remaining, batch->operation,
+            status = nacrei_map_launch_change(self, &rest, remaining, batch->operation,
                                               self->capturing || map->replays);
             break;
         }
@@ -258,7 +258,7 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
             map->fresh_share < 0.25 ? NACREI_CHUNK_ELEMENTS : NACREI_CHUNK_ELEMENTS / 2;
         chunk = nacrei_least(remaining, chunk > room ? chunk : room);
         nacrei_elements part = nacrei_map_part_of(all, &map->head.config, first, chunk);
-        status = chunk <= room ? nacrei_map_launch_insert(self, &part, chunk, batch->operation, 0)
+        status = chunk <= room ? nacrei_map_launch_change(self, &part, chunk, batch->operation, 0)
                                : insert_chunk(self, part, batch->operation);
         /* Where memory is refused, known keys further on still have their turn. */
         if (status != NACRE_OK) {
@@ -318,7 +318,7 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
     nacrei_map_retire(map);
     const uint32_t fits =
         !self->capturing && !map->replays && elements->count <= nacrei_map_room(map);
-    return nacrei_map_launch_insert(self, elements, elements->count, batch->operation, !fits);
+    return nacrei_map_launch_change(self, elements, elements->count, batch->operation, !fits);
 }
 
 /* Up to NACREI_LAUNCH_ELEMENTS of a batch. */
@@ -331,7 +331,7 @@ static nacre_status run_part(nacrei_map_call *self, nacrei_elements *elements,
     case NACREI_ASSIGN:
         return nacrei_map_launch_lookup(self, batch, elements);
     case NACREI_ERASE:
-        return nacrei_map_launch_erase(self, elements);
+        return nacrei_map_launch_change(self, elements, 0, NACREI_ERASE, 0);
     default:
         return insert(self, elements, batch);
     }

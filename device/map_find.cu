@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
 }
 
 /* Elements up to which a lookup is bound by the longest path, and not by the memory's rate. */
-constexpr uint64_t small_batch = (uint64_t)1 << 13;
+constexpr uint64_t small_batch = (uint64_t)1 << 14;
 
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)

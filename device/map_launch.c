@@ -41,48 +41,6 @@ cleanup:
     return status;
 }
 
-static nacre_status launch_erase_part(nacrei_map_call *self, nacrei_elements *elements,
-                                      uint32_t partitioned)
-{
-    nacrei_cuda_device *device = self->device;
-    nacre_error *error = self->error;
-    const char *call = self->call;
-    const nacrei_table table = nacrei_map_table_of(self);
-    nacre_status status;
-    uint32_t numbered = 0;
-    void *scratch = NULL;
-    NACREI_TRY(nacrei_map_order_begin(self, NACREI_CLASS_EXCLUSIVE));
-    NACREI_TRY(nacrei_map_clear_counts(self));
-    if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
-    }
-    NACREI_TRY(nacrei_map_number_batch(self, elements, 0));
-    numbered = 1;
-    NACREI_CUDA(self->map->kernels->erase(&table, elements, self->stream));
-    numbered = 0;
-    NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
-cleanup:
-    nacrei_map_partition_end(self, scratch);
-    if (numbered) {
-        nacrei_map_forget_batch(self);
-    }
-    return status;
-}
-
-nacre_status nacrei_map_launch_erase(nacrei_map_call *self, const nacrei_elements *elements)
-{
-    const uint64_t part = nacrei_map_partition_part(self, elements, 0);
-    nacre_status status = NACRE_OK;
-    for (uint64_t first = 0; first < elements->count && status == NACRE_OK;) {
-        const uint64_t count =
-            part != 0 ? nacrei_least(part, elements->count - first) : elements->count;
-        nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
-        status = launch_erase_part(self, &now, part != 0);
-        first += count;
-    }
-    return status;
-}
-
 uint32_t nacrei_map_has_second_step(const nacrei_cuda_map *map, uint32_t operation)
 {
     return map->two_step &&
@@ -102,19 +60,21 @@ static cudaError_t launch_second_step(nacrei_map_call *self, const nacrei_table 
                : kernels->apply(table, &silent, self->stream);
 }
 
-static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *elements,
-                                       uint64_t inserting, uint32_t operation, uint32_t metered,
-                                       uint32_t partitioned)
+static nacre_status launch_part(nacrei_map_call *self, nacrei_elements *elements,
+                                uint64_t inserting, uint32_t operation, uint32_t metered,
+                                uint32_t partitioned)
 {
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
+    const nacrei_map_kernels *kernels = self->map->kernels;
     const nacrei_table table = nacrei_map_table_of(self);
+    const uint32_t erases = operation == NACREI_ERASE;
     nacre_status status;
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
     const uint32_t class_of =
-        metered || self->map->two_step ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
+        erases || metered || self->map->two_step ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
     void *scratch = NULL;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(nacrei_map_clear_counts(self));
@@ -123,7 +83,8 @@ static nacre_status launch_insert_part(nacrei_map_call *self, nacrei_elements *e
     }
     NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
     numbered = 1;
-    NACREI_CUDA(self->map->kernels->insert(&table, elements, operation, metered, self->stream));
+    NACREI_CUDA(erases ? kernels->erase(&table, elements, self->stream)
+                       : kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;
     const cudaError_t second_step =
         elements->last && nacrei_map_has_second_step(self->map, operation)
@@ -140,7 +101,7 @@ cleanup:
     return status;
 }
 
-nacre_status nacrei_map_launch_insert(nacrei_map_call *self, const nacrei_elements *elements,
+nacre_status nacrei_map_launch_change(nacrei_map_call *self, const nacrei_elements *elements,
                                       uint64_t inserting, uint32_t operation, uint32_t metered)
 {
     const uint64_t part = metered ? 0 : nacrei_map_partition_part(self, elements, inserting);
@@ -149,8 +110,8 @@ nacre_status nacrei_map_launch_insert(nacrei_map_call *self, const nacrei_elemen
         const uint64_t count =
             part != 0 ? nacrei_least(part, elements->count - first) : elements->count;
         nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
-        status = launch_insert_part(self, &now, nacrei_least(inserting, count), operation, metered,
-                                    part != 0);
+        status =
+            launch_part(self, &now, nacrei_least(inserting, count), operation, metered, part != 0);
         first += count;
     }
     return status;

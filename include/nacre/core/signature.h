@@ -7,7 +7,7 @@
  *
  * The two buckets of a pair class keys by different bits of the hash: keys that went past one have
  * gone past the other, too, and by one class a missing key that is let past the first would be let
- * past the second. So it takes two classes to leave a pair: at load 0.9 missing keys read 1.5
+ * past the second. So it takes two classes to leave a pair: at load 0.9 missing keys read 1.6
  * buckets, with one class 1.9.
  *
  * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries
