@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Insertion into a map that starts small and grows by itself, memory taken from the system as it
- * does, by the host's clock: what a batch takes includes the wait for growth. Beside the rate: the
- * longest batch, memory at its peak, rate and memory along the way, and lookups afterwards.
+ * does, by the host's clock, from the first call until all is done; batches are given one upon
+ * another, as a program does that has them. Beside the rate: the longest batch, from the end of the
+ * one before it to its own, memory at its peak, rate and memory along the way, and lookups
+ * afterwards.
  */
 #include "cases.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "aged.h"
 
-enum { POINTS = 16 }; /* of the curves */
+enum { POINTS = 16, /* of the curves */ ROUNDS_MARKED = 3 };
 
 static void create(bench_run *run, uint64_t first_slots)
 {
@@ -31,16 +32,13 @@ static void create(bench_run *run, uint64_t first_slots)
     bench_must(run, nacre_map_create(run->side->device, &config, &run->map));
 }
 
-/* Inserts keys [at, at + count) and waits; seconds. */
-static double insert(bench_run *run, uint64_t at, uint64_t count)
+/* Inserts keys [at, at + count). */
+static void insert(bench_run *run, uint64_t at, uint64_t count)
 {
-    double before = bench_now();
     const char *keys = (const char *)run->keys + at * run->p->key_bytes;
     const char *values = (const char *)run->values + at * run->p->value_bytes;
     bench_must(run,
                nacre_map_insert(run->map, keys, values, count, &run->options, run->side->stream));
-    bench_must(run, nacre_stream_wait(run->side->device, run->side->stream, &run->error));
-    return bench_now() - before;
 }
 
 static nacre_map_info info_of(bench_run *run)
@@ -51,47 +49,77 @@ static nacre_map_info info_of(bench_run *run)
     return info;
 }
 
-/*
- * One point of the curves, `seconds` after the first batch began: counters curve:07:keys and so on,
- * which the report draws.
- */
-static void tell_point(bench_run *run, int point, uint64_t keys, double rate, double seconds)
-{
-    char name[32];
-    nacre_map_info info = info_of(run);
-    snprintf(name, sizeof name, "curve:%02d:keys", point);
-    gbench_counter(run->state, name, (double)keys);
-    snprintf(name, sizeof name, "curve:%02d:seconds", point);
-    gbench_counter(run->state, name, seconds);
-    snprintf(name, sizeof name, "curve:%02d:memory", point);
-    gbench_counter(run->state, name, (double)info.memory_bytes);
-    snprintf(name, sizeof name, "curve:%02d:rate", point);
-    gbench_counter(run->state, name, rate);
-    snprintf(name, sizeof name, "curve:%02d:load", point);
-    gbench_counter(run->state, name, (double)keys / (double)info.capacity_slots);
-}
+/* A point of the curves, after `batches` batches: what the map was when the last was enqueued. */
+typedef struct point {
+    uint64_t batches, memory, slots;
+} point;
 
-/* From first_slots to all keys, batch by batch; seconds, and those of each batch. */
-static double grow(bench_run *run, double *seconds)
+/*
+ * From first_slots to all keys, batch upon batch without a wait; seconds of the host's clock.
+ * `points` [POINTS], or NULL: marks the end of each batch, which takes time itself.
+ */
+static double grow(bench_run *run, point *points)
 {
     const bench_parameters *p = run->p;
-    double total = 0, since = 0;
-    uint64_t batches = 0, keys_since = 0;
-    int point = 0;
+    bench_side *side = run->side;
+    uint64_t batches = 0;
+    int next = 0;
     create(run, p->first_slots);
+    double before = bench_now();
+    if (points != NULL) {
+        side->mark(side, 0);
+    }
     for (uint64_t at = 0; at < p->keys && !run->failed; at += p->batch) {
         uint64_t count = p->keys - at < p->batch ? p->keys - at : p->batch;
-        seconds[batches] = insert(run, at, count);
-        total += seconds[batches];
-        since += seconds[batches++];
-        keys_since += count;
-        if (at + count >= p->keys * (uint64_t)(point + 1) / POINTS) {
-            tell_point(run, point++, at + count, (double)keys_since / since, total);
-            since = 0;
-            keys_since = 0;
+        insert(run, at, count);
+        if (points == NULL) {
+            continue;
+        }
+        side->mark(side, (uint32_t)++batches);
+        if (at + count >= p->keys * (uint64_t)(next + 1) / POINTS) {
+            nacre_map_info info = info_of(run);
+            points[next++] = (point){batches, info.memory_bytes, info.capacity_slots};
         }
     }
-    return total;
+    bench_must(run, nacre_stream_wait(side->device, side->stream, &run->error));
+    return bench_now() - before;
+}
+
+/* The counters curve:07:keys and so on, which the report draws. */
+static void tell_curves(bench_run *run, const point *points)
+{
+    const bench_parameters *p = run->p;
+    bench_side *side = run->side;
+    for (int i = 0; i < POINTS && points[i].batches != 0; i++) {
+        const uint32_t now = (uint32_t)points[i].batches;
+        const uint32_t before = i == 0 ? 0 : (uint32_t)points[i - 1].batches;
+        const double keys = (double)(now * p->batch < p->keys ? now * p->batch : p->keys);
+        const struct {
+            const char *name;
+            double value;
+        } counters[] = {
+            {"keys", keys},
+            {"seconds", side->between(side, 0, now)},
+            {"memory", (double)points[i].memory},
+            {"rate", (keys - (double)(before * p->batch)) / side->between(side, before, now)},
+            {"load", keys / (double)points[i].slots}};
+        for (uint32_t c = 0; c < sizeof counters / sizeof counters[0]; c++) {
+            char name[32];
+            snprintf(name, sizeof name, "curve:%02d:%s", i, counters[c].name);
+            gbench_counter(run->state, name, counters[c].value);
+        }
+    }
+}
+
+/* The longest batch, from the end of the one before it to its own, over the median. */
+static double longest_of(bench_side *side, uint32_t batches)
+{
+    double seconds[BENCH_MARKS];
+    for (uint32_t i = 0; i < batches; i++) {
+        seconds[i] = side->between(side, i, i + 1);
+    }
+    const double median = bench_median(seconds, batches);
+    return seconds[batches - 1] / median;
 }
 
 static uint64_t batches_of(const bench_parameters *p)
@@ -106,17 +134,18 @@ static void growth(gbench_state *state, const void *argument)
     const bench_parameters *p = run.p;
     const uint64_t batches = batches_of(p);
     const bench_keys keys = {BENCH_IN_ORDER, p->key_bytes, 0, p->keys, 0, 0};
-    double *seconds = malloc(batches * sizeof *seconds);
-    double longest[16];
-    uint64_t rounds = 0;
+    point points[POINTS] = {{0, 0, 0}};
+    double longest[ROUNDS_MARKED];
     run.keys = bench_make(&run, &keys, p->keys, &run.values);
-    if (seconds == NULL) {
-        bench_fail(&run, "no memory for the times of %" PRIu64 " batches", batches);
+    if (batches >= BENCH_MARKS) {
+        bench_fail(&run, "%" PRIu64 " batches are too many to be marked", batches);
     }
     while (bench_round(&run)) {
-        double total = grow(&run, seconds), median = bench_median(seconds, batches);
-        gbench_seconds(state, total);
-        longest[rounds++ % 16] = seconds[batches - 1] / median;
+        gbench_seconds(state, grow(&run, NULL));
+    }
+    for (int i = 0; i < ROUNDS_MARKED && !run.failed; i++) {
+        (void)grow(&run, points);
+        longest[i] = longest_of(run.side, (uint32_t)batches);
     }
     bench_expect_size(&run, p->keys);
     bench_expect_found(&run, &keys, p->keys);
@@ -127,12 +156,12 @@ static void growth(gbench_state *state, const void *argument)
                      (double)(p->keys * (p->key_bytes + p->value_bytes + bench_slot_bytes(p))));
         bench_counter(&run, "load", (double)p->keys / (double)info.capacity_slots);
         bench_counter(&run, "batches", (double)batches);
-        bench_counter(&run, "longest", bench_median(longest, rounds < 16 ? rounds : 16));
+        bench_counter(&run, "longest", bench_median(longest, ROUNDS_MARKED));
         bench_counter(&run, "memory_peak",
                       (double)info.memory_peak_bytes / (double)info.memory_bytes);
         bench_counter(&run, "growths", (double)info.growths);
+        tell_curves(&run, points);
     }
-    free(seconds);
     bench_close(&run);
 }
 
@@ -161,20 +190,21 @@ static void mean_load(gbench_state *state, const void *argument)
     run.keys = bench_make(&run, &keys, p->keys, &run.values);
     double load = 0;
     while (bench_round(&run)) {
-        double seconds = 0;
         uint64_t size = 0, sizes = 0;
         load = 0;
         create(&run, 0);
+        const double before = bench_now();
         while (size < p->keys && !run.failed) {
             uint64_t step = size < 65536 ? 65536 : size / 20;
             step = p->keys - size < step ? p->keys - size : step;
-            seconds += insert(&run, size, step);
+            insert(&run, size, step);
             size += step;
             load += (double)size / (double)info_of(&run).capacity_slots;
             sizes++;
         }
+        bench_must(&run, nacre_stream_wait(run.side->device, run.side->stream, &run.error));
         load /= (double)sizes;
-        gbench_seconds(state, seconds);
+        gbench_seconds(state, bench_now() - before);
     }
     bench_expect_size(&run, p->keys);
     bench_finish(&run, BENCH_UPDATE, (double)p->keys,

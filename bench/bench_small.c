@@ -82,7 +82,7 @@ static void host_time(gbench_state *state, const void *argument)
 
 void bench_cases_small(const bench_profile *profile)
 {
-    static const uint64_t batches[] = {1, 1024, 65536, 1048576};
+    static const uint64_t batches[] = {1, 1024, 8192, 65536, 1048576};
     bench_parameters p = bench_defaults(profile);
     p.rounds = 20;
     for (uint32_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {

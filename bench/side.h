@@ -23,6 +23,8 @@ extern "C" {
  */
 enum { BENCH_COPY, BENCH_READ, BENCH_UPDATE, BENCH_LIMITS };
 
+enum { BENCH_MARKS = 1024 };
+
 typedef struct bench_limits bench_limits; /* memory to measure limits in */
 
 typedef struct bench_side bench_side;
@@ -62,6 +64,13 @@ struct bench_side {
     /* Times what is enqueued in between, which stop waits for. */
     void (*start)(bench_side *);
     double (*stop)(bench_side *);
+
+    /*
+     * Marks a moment of the stream by a number below BENCH_MARKS; seconds from one to a later one,
+     * which are waited for.
+     */
+    void (*mark)(bench_side *, uint32_t number);
+    double (*between)(bench_side *, uint32_t from, uint32_t to);
 
     /*
      * Limits over a table of so many bytes, NULL where there is no memory for it; a pass returns

@@ -16,6 +16,15 @@
 #define ACCESSES_MIN ((uint64_t)1 << 18)
 #define ACCESSES_MAX ((uint64_t)1 << 20) /* a thread */
 
+typedef struct state {
+    double start, marks[BENCH_MARKS];
+} state;
+
+static state *state_of(const bench_side *side)
+{
+    return side->private_to_it;
+}
+
 double bench_now(void)
 {
     struct timespec now;
@@ -112,12 +121,22 @@ static uint64_t distinct(bench_side *side, const bench_keys *keys, uint64_t coun
 
 static void start(bench_side *side)
 {
-    *(double *)side->private_to_it = bench_now();
+    state_of(side)->start = bench_now();
 }
 
 static double stop(bench_side *side)
 {
-    return bench_now() - *(double *)side->private_to_it;
+    return bench_now() - state_of(side)->start;
+}
+
+static void mark(bench_side *side, uint32_t number)
+{
+    state_of(side)->marks[number] = bench_now(); /* calls return when they are done */
+}
+
+static double between(bench_side *side, uint32_t from, uint32_t to)
+{
+    return state_of(side)->marks[to] - state_of(side)->marks[from];
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -276,6 +295,8 @@ int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_e
                          .distinct = distinct,
                          .start = start,
                          .stop = stop,
+                         .mark = mark,
+                         .between = between,
                          .limits_open = limits_open,
                          .limits_pass = limits_pass,
                          .limits_close = limits_close};
@@ -284,7 +305,7 @@ int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_e
     config.backend = NACRE_BACKEND_CPU;
     config.threads = threads;
     config.error = error;
-    side->private_to_it = calloc(1, sizeof(double));
+    side->private_to_it = calloc(1, sizeof(state));
     if (side->private_to_it == NULL || nacre_device_open(&config, &side->device) != NACRE_OK) {
         return -1;
     }

@@ -24,7 +24,8 @@
 
 typedef struct state {
     cudaEvent_t before, after;
-    uint64_t *result; /* device */
+    cudaEvent_t marks[BENCH_MARKS]; /* created when they are first used */
+    uint64_t *result;               /* device */
 } state;
 
 static state *state_of(const bench_side *side)
@@ -120,6 +121,24 @@ static double stop(bench_side *side)
     CUDA(cudaEventRecord(state_of(side)->after, side->stream));
     CUDA(cudaEventSynchronize(state_of(side)->after));
     CUDA(cudaEventElapsedTime(&milliseconds, state_of(side)->before, state_of(side)->after));
+    return (double)milliseconds * 1e-3;
+}
+
+static void mark(bench_side *side, uint32_t number)
+{
+    cudaEvent_t *event = &state_of(side)->marks[number];
+    if (*event == NULL) {
+        CUDA(cudaEventCreate(event));
+    }
+    CUDA(cudaEventRecord(*event, side->stream));
+}
+
+static double between(bench_side *side, uint32_t from, uint32_t to)
+{
+    const state *state = state_of(side);
+    float milliseconds;
+    CUDA(cudaEventSynchronize(state->marks[to]));
+    CUDA(cudaEventElapsedTime(&milliseconds, state->marks[from], state->marks[to]));
     return (double)milliseconds * 1e-3;
 }
 
@@ -241,6 +260,9 @@ static void close_side(bench_side *side)
     state *state = state_of(side);
     CUDA(cudaEventDestroy(state->before));
     CUDA(cudaEventDestroy(state->after));
+    for (int i = 0; i < BENCH_MARKS && state->marks[i] != NULL; i++) {
+        CUDA(cudaEventDestroy(state->marks[i]));
+    }
     CUDA(cudaFree(state->result));
     nacre_stream_destroy(side->device, side->stream, NULL);
     nacre_device_close(side->device);
@@ -262,6 +284,8 @@ int bench_side_cuda(bench_side *side, nacre_error *error)
                          .distinct = distinct,
                          .start = start,
                          .stop = stop,
+                         .mark = mark,
+                         .between = between,
                          .limits_open = limits_open,
                          .limits_pass = limits_pass,
                          .limits_close = limits_close,

@@ -113,7 +113,7 @@ cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width)
     cudaError_t result = cudaSuccess;
     pthread_mutex_lock(&device->lock);
     if (!device->prepared[width]) {
-        result = nacrei_map_kernels_of[width].prepare(&device->gpu, &device->two_step[width]);
+        result = nacrei_map_kernels_of[width].prepare(&device->gpu, &device->code[width]);
         device->prepared[width] = result == cudaSuccess;
     }
     pthread_mutex_unlock(&device->lock);

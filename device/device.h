@@ -19,7 +19,7 @@ typedef struct nacrei_cuda_device {
     uint32_t lost;        /* the context is dead; set once, read by any thread */
     pthread_mutex_t lock; /* guards what follows */
     uint32_t prepared[NACREI_WIDTHS_COUNT];
-    uint32_t two_step[NACREI_WIDTHS_COUNT]; /* once prepared (kernels.h) */
+    nacrei_code code[NACREI_WIDTHS_COUNT]; /* once prepared */
     uint32_t prepared_compact;
 } nacrei_cuda_device;
 

@@ -3,9 +3,9 @@
 #include "device/kernels_internal.cuh"
 
 template <typename Width>
-static cudaError_t prepare(const nacrei_gpu *gpu, uint32_t *two_step)
+static cudaError_t prepare(const nacrei_gpu *gpu, nacrei_code *code)
 {
-    cudaError_t error = nacrei_apply_prepare<Width>(two_step);
+    cudaError_t error = nacrei_apply_prepare<Width>(code);
     cudaError_t (*const each[])(void) = {nacrei_clear_prepare,
                                          nacrei_view_prepare,
                                          nacrei_insert_prepare<Width>,

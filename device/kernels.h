@@ -26,6 +26,12 @@ typedef struct nacrei_gpu {
     uint32_t l2_bytes;
 } nacrei_gpu;
 
+/* What the code that this GPU runs was compiled for. */
+typedef struct nacrei_code {
+    uint32_t two_step; /* slots change in two steps (nacre/cuda/slot.cuh) */
+    uint32_t early;    /* kernels wait by themselves for what comes before (nacrei_kernel_begin) */
+} nacrei_code;
+
 /* The findings of nacre_map_check: the first broken invariant. */
 enum {
     NACREI_BROKEN_NOTHING,
@@ -49,11 +55,8 @@ typedef struct nacrei_inspection {
 } nacrei_inspection;
 
 typedef struct nacrei_map_kernels {
-    /*
-     * Loads all of them; once per device. *two_step: in the code that this GPU runs, slots change
-     * in two steps (nacre/cuda/slot.cuh).
-     */
-    cudaError_t (*prepare)(const nacrei_gpu *, uint32_t *two_step);
+    /* Loads all of them; once per device. */
+    cudaError_t (*prepare)(const nacrei_gpu *, nacrei_code *);
     cudaError_t (*insert)(const nacrei_table *, const nacrei_elements *, uint32_t operation,
                           uint32_t metered, cudaStream_t);
     /* After an insert_or_apply in two steps: combines the values (map_apply.cu). */

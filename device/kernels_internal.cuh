@@ -45,7 +45,7 @@ cudaError_t nacrei_insert(const nacrei_table *table, const nacrei_elements *elem
                           uint32_t operation, uint32_t metered, cudaStream_t stream);
 
 template <typename Width>
-cudaError_t nacrei_apply_prepare(uint32_t *two_step);
+cudaError_t nacrei_apply_prepare(nacrei_code *code);
 template <typename Width>
 cudaError_t nacrei_apply(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream);

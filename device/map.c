@@ -302,7 +302,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     map->fresh_share = 1.0;
     map->layout = 1;
     NACREI_CUDA(nacrei_cuda_prepare(device, width));
-    map->two_step = device->two_step[width];
+    map->code = device->code[width];
     NACREI_CUDA(cudaEventCreateWithFlags(&map->created, cudaEventDisableTiming));
     NACREI_CUDA(nacrei_cuda_allocate(device, sizeof *map->block, NACRE_SPACE_DEVICE, &pointer));
     map->block = (nacrei_device_block *)pointer;

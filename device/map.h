@@ -57,7 +57,7 @@ typedef struct nacrei_cuda_map {
     cudaEvent_t created; /* asked for errors while the host waits */
 
     uint32_t submap_slots;
-    uint32_t two_step; /* slots change in two steps: insertions run beside nothing */
+    nacrei_code code; /* two_step: insertions run beside nothing */
     uint64_t submap_count;
     uint64_t reserved_keys;
     uint64_t capacity_keys; /* keys that fit without growth */
@@ -174,7 +174,7 @@ static inline uint64_t nacrei_least(uint64_t a, uint64_t b)
 }
 
 /* The elements of a batch as kernels take them, and first .. first + count - 1 of them. */
-nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch);
+nacrei_elements nacrei_map_elements_of(const nacrei_cuda_map *map, const nacrei_batch *batch);
 nacrei_elements nacrei_map_part_of(const nacrei_elements *all, const nacre_map_config *config,
                                    uint64_t first, uint64_t count);
 

@@ -34,6 +34,7 @@ template <typename Width>
 __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     apply_kernel(const nacrei_table table, const nacrei_elements elements)
 {
+    nacrei_kernel_begin();
     if constexpr (Width::two_step) {
         typedef typename Width::value_type value_type;
         const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
@@ -62,29 +63,28 @@ cudaError_t nacrei_apply(const nacrei_table *table, const nacrei_elements *eleme
                          cudaStream_t stream)
 {
     if constexpr (Width::slot_bytes == 16) {
-        return nacrei_launch(apply_kernel<Width>,
-                             nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
-                             NACREI_UPDATE_THREADS, 0, stream, *table, *elements);
+        return nacrei_launch_batch(apply_kernel<Width>, table, elements, NACREI_UPDATE_THREADS,
+                                   NACREI_UPDATE_THREADS, stream);
     }
     return cudaErrorInvalidValue;
 }
 
 template <typename Width>
-cudaError_t nacrei_apply_prepare(uint32_t *two_step)
+cudaError_t nacrei_apply_prepare(nacrei_code *code)
 {
-    *two_step = 0;
-    if constexpr (Width::slot_bytes == 16) {
-        /* What the code was compiled for, not what the GPU can do: it may be older PTX. */
-        cudaFuncAttributes attributes;
-        cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)apply_kernel<Width>);
-        *two_step = error == cudaSuccess && (NACREI_TWO_STEP || attributes.ptxVersion < 90);
-        return error;
+    /* What the code was compiled for, not what the GPU can do: it may be older PTX. */
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)apply_kernel<Width>);
+    if (error == cudaSuccess) {
+        const uint32_t older = attributes.ptxVersion < 90;
+        code->two_step = Width::slot_bytes == 16 && (NACREI_TWO_STEP || older);
+        code->early = !older;
     }
-    return cudaSuccess;
+    return error;
 }
 
 #define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                    \
     template cudaError_t nacrei_apply<nacrei_width<key_bytes, value_bytes>>( \
         const nacrei_table *, const nacrei_elements *, cudaStream_t);        \
-    template cudaError_t nacrei_apply_prepare<nacrei_width<key_bytes, value_bytes>>(uint32_t *);
+    template cudaError_t nacrei_apply_prepare<nacrei_width<key_bytes, value_bytes>>(nacrei_code *);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

@@ -16,11 +16,11 @@
 #include "device/map.h"
 
 /*
- * Keys of a sample, at most: few enough to be cheap, and to set nearly as many different bits;
- * enough to know the number of new keys to 0.4 percent, four times which, and the keys that met at
- * a bit, is what SAMPLE_ERROR adds.
+ * Keys of a sample, at most, and half as many at least: few enough to be cheap, and to set nearly
+ * as many different bits; enough to know the number of new keys to 0.55 percent, four times which,
+ * and the keys that met at a bit, is what SAMPLE_ERROR adds.
  */
-#define SAMPLE_KEYS  ((uint64_t)1 << 17)
+#define SAMPLE_KEYS  ((uint64_t)1 << 16)
 #define SAMPLE_ERROR 1.025
 
 /*
@@ -156,7 +156,8 @@ cleanup:
 
 /*
  * Grows for the new keys of a large batch as a sample of its keys tells them: that is cheaper than
- * to look for every key, and where nearly all are new they then fit for certain. The size is exact.
+ * to look for every key, and where nearly all are new they then fit for certain. Waits until the
+ * size is exact.
  */
 static nacre_status grow_by_sample(nacrei_map_call *self, const nacrei_elements *elements)
 {
@@ -244,14 +245,18 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
                                               self->capturing || map->replays);
             break;
         }
-        NACREI_TRY(nacrei_map_settle(self, 0));
+        if (map->replays || map->fresh_share < 0.5) {
+            NACREI_TRY(nacrei_map_settle(self, 0)); /* it may fit, if those in flight were known */
+        }
         if (map->replays) {
             NACREI_TRY(nacrei_map_size_read(self, &map->size_finished));
             map->pinned->hints.size = map->size_finished; /* exact now */
         }
         if (first == 0 && remaining > nacrei_map_room(map)) {
+            /* Enqueued behind those in flight: one wait is enough for all. */
             NACREI_TRY(grow_by_sample(self, all));
         }
+        NACREI_TRY(nacrei_map_settle(self, 0));
         room = nacrei_map_room(map);
         /* Half of the bits, where they bound the number of different keys; else one for each. */
         uint64_t chunk =
@@ -342,7 +347,7 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
     const uint32_t operation = batch->operation;
     const uint32_t inserts = operation != NACREI_FIND && operation != NACREI_CONTAINS &&
                              operation != NACREI_ASSIGN && operation != NACREI_ERASE;
-    const nacrei_elements all = nacrei_map_elements_of(batch);
+    const nacrei_elements all = nacrei_map_elements_of((nacrei_cuda_map *)head, batch);
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, batch->call, error, batch->stream);
     if (status != NACRE_OK) {

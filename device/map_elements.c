@@ -2,7 +2,7 @@
 /* The elements of a batch as kernels take them: all of it, and a part. */
 #include "device/map.h"
 
-nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
+nacrei_elements nacrei_map_elements_of(const nacrei_cuda_map *map, const nacrei_batch *batch)
 {
     const nacre_options *options = &batch->options;
     nacrei_elements elements = {
@@ -24,6 +24,7 @@ nacrei_elements nacrei_map_elements_of(const nacrei_batch *batch)
         .type = batch->type,
         .last = 1,
         .fault = 1,
+        .early = map->code.early,
     };
     return elements;
 }

@@ -11,6 +11,7 @@ template <typename Width>
 __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     erase_kernel(const nacrei_table table, const nacrei_elements elements)
 {
+    nacrei_kernel_begin();
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool takes_part =
         index < nacrei_elements_count(elements) && nacrei_element_in_mask(elements, index);
@@ -37,9 +38,8 @@ template <typename Width>
 cudaError_t nacrei_erase(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream)
 {
-    return nacrei_launch(erase_kernel<Width>,
-                         nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
-                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements);
+    return nacrei_launch_batch(erase_kernel<Width>, table, elements, NACREI_UPDATE_THREADS,
+                               NACREI_UPDATE_THREADS, stream);
 }
 
 template <typename Width>

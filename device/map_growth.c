@@ -87,9 +87,9 @@ cleanup:
 }
 
 /*
- * Memory for so many submaps, and their splitting, on the stream. Piece by piece: while the device
- * splits one, memory for the next is mapped. Where there is no memory for all of it there may be
- * for a part. *refused: for none; nothing has changed.
+ * Memory for so many submaps, and their splitting, on the stream. Piece by piece, what has memory
+ * already first: while the device splits one, memory for the next is mapped. Where there is no
+ * memory for all of it there may be for a part. *refused: for none; nothing has changed.
  */
 static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *refused)
 {
@@ -103,8 +103,12 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
         return status;
     }
     while (status == NACRE_OK && map->submap_count < submaps && piece != 0) {
+        const uint64_t backed = map->region.bytes / map->region.submap_bytes - 1;
         const uint64_t left = submaps - map->submap_count;
-        const uint64_t now = piece < left ? piece : left;
+        uint64_t now = nacrei_least(piece, left);
+        if (map->submap_count == before && before < backed) {
+            now = nacrei_least(now, backed - before);
+        }
         status = grow_piece(self, map->submap_count + now, &none);
         piece = none ? now / 2 : piece;
     }

@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     insert_kernel(const nacrei_table table, const nacrei_elements elements)
 {
     typedef typename Width::value_type value_type;
+    nacrei_kernel_begin();
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool exists = index < elements.count;
     bool takes_part = exists;
@@ -115,8 +116,8 @@ cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, u
         metered                           ? insert_kernel<Width, Operation, METERED>
         : nacrei_elements_plain(elements) ? insert_kernel<Width, Operation, PLAIN>
                                           : insert_kernel<Width, Operation, OPTIONS>;
-    return nacrei_launch(kernel, nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
-                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements);
+    return nacrei_launch_batch(kernel, table, elements, NACREI_UPDATE_THREADS,
+                               NACREI_UPDATE_THREADS, stream);
 }
 
 } // namespace

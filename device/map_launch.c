@@ -43,7 +43,7 @@ cleanup:
 
 uint32_t nacrei_map_has_second_step(const nacrei_cuda_map *map, uint32_t operation)
 {
-    return map->two_step &&
+    return map->code.two_step &&
            (operation == NACREI_FIND_OR_INSERT || operation == NACREI_INSERT_OR_APPLY);
 }
 
@@ -73,8 +73,8 @@ static nacre_status launch_part(nacrei_map_call *self, nacrei_elements *elements
     nacre_status status;
     uint32_t numbered = 0;
     /* The meter counts what is there when it starts: it runs beside no other insertion. */
-    const uint32_t class_of =
-        erases || metered || self->map->two_step ? NACREI_CLASS_EXCLUSIVE : NACREI_CLASS_INSERT;
+    const uint32_t class_of = erases || metered || self->map->code.two_step ? NACREI_CLASS_EXCLUSIVE
+                                                                            : NACREI_CLASS_INSERT;
     void *scratch = NULL;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(nacrei_map_clear_counts(self));
@@ -110,8 +110,9 @@ nacre_status nacrei_map_launch_change(nacrei_map_call *self, const nacrei_elemen
         const uint64_t count =
             part != 0 ? nacrei_least(part, elements->count - first) : elements->count;
         nacrei_elements now = nacrei_map_part_of(elements, &self->map->head.config, first, count);
-        status =
-            launch_part(self, &now, nacrei_least(inserting, count), operation, metered, part != 0);
+        /* The rest may be too sparse to be worth a copy. */
+        status = launch_part(self, &now, nacrei_least(inserting, count), operation, metered,
+                             part != 0 && count >= part / 3);
         first += count;
     }
     return status;

@@ -81,9 +81,8 @@ template <typename Width>
 cudaError_t nacrei_match(const nacrei_table *table, const nacrei_elements *elements,
                          const nacrei_matches *matches, cudaStream_t stream)
 {
-    return nacrei_launch(match_kernel<Width>,
-                         nacrei_batch_blocks(elements->count, NACREI_UPDATE_THREADS),
-                         NACREI_UPDATE_THREADS, 0, stream, *table, *elements, *matches);
+    return nacrei_launch_batch(match_kernel<Width>, table, elements, NACREI_UPDATE_THREADS,
+                               NACREI_UPDATE_THREADS, stream, *matches);
 }
 
 template <typename Width>

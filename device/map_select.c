@@ -141,7 +141,7 @@ nacre_status nacrei_cuda_map_match(nacre_map *head, const nacrei_batch *batch,
     const char *call = batch->call;
     nacre_status status = nacrei_map_call_begin(&self, head, call, error, batch->stream);
     nacrei_cuda_device *device = self.device;
-    const nacrei_elements all = nacrei_map_elements_of(batch);
+    const nacrei_elements all = nacrei_map_elements_of((nacrei_cuda_map *)head, batch);
     if (status != NACRE_OK) {
         goto cleanup;
     }

@@ -121,7 +121,7 @@ nacre_status nacrei_cuda_map_view_begin(nacre_map *head, uint32_t access, uint64
     if (status != NACRE_OK) {
         goto cleanup;
     }
-    if (access == NACRE_ACCESS_INSERT && map->two_step) {
+    if (access == NACRE_ACCESS_INSERT && map->code.two_step) {
         status = nacrei_fail(
             error, NACRE_ERROR_UNSUPPORTED, 0,
             "%s: access is INSERT; allowed for pairs of %u + %u bytes in code for GPUs below "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find and contains: hits, misses, equal keys, empty and full maps. */
 #include "support/batch.h"
+#include "support/hash_inverse.h"
 
 NACRE_CONTRACT_TEST(find, miss_is_reported_as_a_hit)
 {
@@ -66,4 +67,40 @@ NACRE_CONTRACT_TEST(find, miss_in_a_full_table_hangs)
         free(keys);
         free(values);
     }
+}
+
+NACRE_CONTRACT_TEST(find, answers_depend_on_the_batch_length)
+{
+    /* Goal: a lookup finds the same whatever the length of its batch, by which the way of looking
+       is chosen, also on paths that lead through whole submaps into the stash. Method: 150,000 keys
+       in a FIXED map at load_max 0.95, 9,000 of 8 bytes crowding two submaps of it; keys and as many
+       misses in batches of 1 to all. */
+    const uint64_t n = 150000;
+    const uint64_t lengths[] = {1, 5, 300, 32768, 32769, 131072, 131073, 2 * n};
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_FIXED;
+    config.capacity_keys = n;
+    config.load_max = 0.95;
+    nacre_map *map = test_map_create(t, &config);
+    oracle o;
+    oracle_init(&o);
+    o.may_be_full = true;
+    uint64_t *keys = test_keys(t, 0, 2 * n), *values = test_values(t, keys, 2 * n);
+    for (uint64_t i = 0; i < 9000 && t->key_bytes == 8; i++) {
+        const uint64_t fields = test_random(&t->random) & 0xFFFFFF, submap = 5 + i % 2;
+        keys[i * 16] = test_hash_inverse(submap << NACREI_HASH_SUBMAP_SHIFT | fields, config.seed);
+    }
+    test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const uint64_t batches = lengths[i] < 1000 ? 20 : 2 * n / lengths[i];
+        for (uint64_t b = 0; b < batches; b++) {
+            const uint64_t first = test_random_below(&t->random, 2 * n - lengths[i] + 1);
+            test_do(t, map, &o, t->value_bytes != 0 ? NACREI_FIND : NACREI_CONTAINS, keys + first,
+                    NULL, lengths[i]);
+        }
+    }
+    nacre_map_destroy(map);
+    oracle_free(&o);
+    free(keys);
+    free(values);
 }

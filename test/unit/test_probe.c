@@ -68,3 +68,24 @@ Test(probe, path_misses_a_bucket)
         cr_assert(nacrei_probe_limit(count - 1) == count);
     }
 }
+
+Test(probe, skip_is_not_so_many_steps)
+{
+    /* Goal: skipping n buckets leads where n steps lead. Method: from 0 to 8 steps on, skips of 0
+       to 39, along random paths. */
+    uint64_t state = 33;
+    for (int i = 0; i < 200; i++) {
+        nacrei_probe from = nacrei_probe_begin(test_random(&state), 63);
+        for (uint32_t before = 0; before < 9; before++) {
+            nacrei_probe next = from;
+            for (uint32_t count = 0; count < 40; count++) {
+                nacrei_probe skip = from;
+                nacrei_probe_skip(&skip, count, 63);
+                cr_assert_eq(skip.bucket, next.bucket, "%u after %u", count, before);
+                cr_assert_eq(skip.length, next.length);
+                nacrei_probe_next(&next, 63);
+            }
+            nacrei_probe_next(&from, 63);
+        }
+    }
+}

@@ -42,6 +42,15 @@ NACREI_INLINE void nacrei_probe_next(nacrei_probe *probe, uint32_t bucket_mask)
                                               : (probe->bucket + probe->step) & bucket_mask;
 }
 
+/* nacrei_probe_next, `count` times. */
+NACREI_INLINE void nacrei_probe_skip(nacrei_probe *probe, uint32_t count, uint32_t bucket_mask)
+{
+    const uint32_t pairs = (probe->length + count) / 2u - probe->length / 2u;
+    const uint32_t turns = count - pairs;
+    probe->length += count;
+    probe->bucket = ((probe->bucket ^ (turns & 1u)) + pairs * probe->step) & bucket_mask;
+}
+
 /*
  * Buckets of a path in one submap: all of them. So a submap's keys can always be placed in it anew,
  * and only a submap without any free slot sends keys to the stash.

@@ -72,6 +72,24 @@ __device__ __forceinline__ bool nacrei_cursor_next(const nacrei_table &table, ui
     return true;
 }
 
+/* On by `count` buckets; false where the path ends before. */
+__device__ __forceinline__ bool nacrei_cursor_skip(const nacrei_table &table, uint64_t hash,
+                                                   uint32_t count, nacrei_cursor *cursor)
+{
+    const uint32_t limit = nacrei_probe_limit(table.bucket_mask);
+    if (cursor->probe.length + count >= limit) {
+        if (cursor->in_stash) {
+            return false;
+        }
+        count -= limit - cursor->probe.length;
+        cursor->submap = nacrei_submap_address(table, 0);
+        cursor->probe = nacrei_probe_begin(hash, table.bucket_mask);
+        cursor->in_stash = true;
+    }
+    nacrei_probe_skip(&cursor->probe, count, table.bucket_mask);
+    return true;
+}
+
 __device__ __forceinline__ char *nacrei_bucket_address(const nacrei_cursor &cursor)
 {
     return cursor.submap + (uint64_t)cursor.probe.bucket * NACREI_BUCKET_BYTES;
@@ -234,50 +252,47 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
 }
 
 /*
- * The same, a pair of buckets at a time, both and their signatures on their way together: half as
- * many steps that wait for memory, and more memory read. For few keys, whose time is that of the
- * longest path. Tells no more than the slot's address.
+ * The same by `Lanes` neighbouring threads with the same key, a bucket each, so that as many
+ * buckets of the path and their signatures are on their way together: fewer steps that wait for
+ * memory, and more memory read. For few keys, whose time is that of the longest path. Only the
+ * thread that met the key gets its address and its slot; the others get NULL. Lanes: 2 or more, of
+ * a warp, at most the buckets of a submap.
  */
-template <typename Width>
-__device__ __forceinline__ nacrei_place nacrei_locate_by_pairs(const nacrei_table &table,
-                                                               const nacrei_shape &shape,
-                                                               uint64_t hash,
-                                                               typename Width::key_type stored,
-                                                               typename Width::slot_type *slot)
+template <typename Width, unsigned Lanes>
+__device__ __forceinline__ char *
+nacrei_locate_by_lanes(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
+                       typename Width::key_type stored, typename Width::slot_type *slot,
+                       bool *found)
 {
-    nacrei_place place = {nullptr, nullptr, 0, NACREI_SIGNATURE_UNTOLD, 1};
+    const uint32_t lane = threadIdx.x % Lanes;
+    const uint32_t group = (uint32_t)(((uint64_t)1 << Lanes) - 1) << (threadIdx.x % 32 - lane);
+    char *address = nullptr;
     if (stored < Width::empty_patterns) {
         char *side = nacrei_side_address<Width>(table, stored);
         *slot = Width::load(side);
-        place.address = Width::is_empty(*slot) ? nullptr : side;
-        return place;
+        *found = !Width::is_empty(*slot);
+        return *found && lane == 0 ? side : nullptr;
     }
+    /* A key lies beyond a pair only if its classes are set in both signatures. */
+    const uint32_t classes = nacrei_signature_pair(hash);
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
-    for (;;) {
-        char *address = nacrei_bucket_address(cursor);
+    (void)nacrei_cursor_skip(table, hash, lane, &cursor); /* a path is longer */
+    for (bool further = true; further;) {
         const uint32_t signatures = nacrei_pair_signatures<NACREI_NEAR_KEPT>(table, cursor);
-        const uint32_t pair = cursor.probe.bucket & ~1u;
-        (void)nacrei_cursor_next(table, hash, &cursor); /* the neighbour is always there */
-        char *other = nacrei_bucket_address(cursor);
-        const typename Width::bucket first = Width::load_bucket(address, true);
-        const typename Width::bucket second = Width::load_bucket(other, true);
-        const nacrei_scan<Width> in_first = nacrei_scan_bucket<Width>(first, stored);
-        const nacrei_scan<Width> in_second = nacrei_scan_bucket<Width>(second, stored);
-        if (in_first.match >= 0 || in_second.match >= 0) {
-            const bool here = in_first.match >= 0;
-            *slot = here ? nacrei_slot_of<Width>(first, in_first.match)
-                         : nacrei_slot_of<Width>(second, in_second.match);
-            place.address = here ? address + in_first.match * Width::slot_bytes
-                                 : other + in_second.match * Width::slot_bytes;
-            return place;
+        char *bucket_address = nacrei_bucket_address(cursor);
+        const typename Width::bucket bucket = Width::load_bucket(bucket_address, true);
+        const nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
+        if (scan.match >= 0) {
+            *slot = nacrei_slot_of<Width>(bucket, scan.match);
+            address = bucket_address + scan.match * Width::slot_bytes;
         }
-        /* A key lies beyond a pair only if its classes are set in both. */
-        const uint32_t both = nacrei_signature_pair(hash);
-        if ((signatures >> nacrei_signature_shift(pair) & both) != both ||
-            !nacrei_cursor_next(table, hash, &cursor)) {
-            return place;
-        }
+        const uint32_t shift = nacrei_signature_shift(cursor.probe.bucket & ~1u);
+        const bool beyond = (signatures >> shift & classes) == classes;
+        *found = __any_sync(group, scan.match >= 0);
+        further =
+            __all_sync(group, beyond) && !*found && nacrei_cursor_skip(table, hash, Lanes, &cursor);
     }
+    return address;
 }
 
 #endif
