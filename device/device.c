@@ -111,9 +111,14 @@ static uint32_t cuda_supports(uint32_t key_bytes, uint32_t value_bytes)
 cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width)
 {
     cudaError_t result = cudaSuccess;
+    int driver = 0;
     pthread_mutex_lock(&device->lock);
     if (!device->prepared[width]) {
         result = nacrei_map_kernels_of[width].prepare(&device->gpu, &device->code[width]);
+        /* Older drivers cannot capture launches that may be early. */
+        if (cudaDriverGetVersion(&driver) != cudaSuccess || driver < 12040) {
+            device->code[width].early = 0;
+        }
         device->prepared[width] = result == cudaSuccess;
     }
     pthread_mutex_unlock(&device->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookups: find, contains, assign, which is a lookup that writes, and the probe before an insertion
- * that may not fit. One thread per key; a lookup reads one submap, and in most cases one bucket of
- * it.
+ * that may not fit. A thread per key, or several where there are few; a lookup reads one submap,
+ * and in most cases one bucket of it.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
