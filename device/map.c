@@ -31,7 +31,8 @@ static void account(nacrei_cuda_map *map, const nacrei_report *report, uint64_t 
         map->worn_submaps -= NACREI_WEAR * (double)report->delta / size * (double)map->submap_count;
     }
     if (map->batches[place].elements != 0) {
-        map->fresh_last = (uint64_t)report->delta;
+        map->fresh_last =
+            (uint64_t)report->delta + (map->batches[place].goes_on ? map->fresh_last : 0);
         map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
     }
 }
@@ -127,6 +128,7 @@ nacre_status nacrei_map_number_batch(nacrei_map_call *self, nacrei_elements *ele
     map->batches[place].elements = inserting != 0 ? elements->count : 0;
     map->batches[place].inserting = inserting;
     map->batches[place].probe = 0;
+    map->batches[place].goes_on = elements->first != 0;
     map->inserting += inserting;
     map->issued++;
     return NACRE_OK;
