@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Past 2^31, 2^32 and 2^35 (case 9): only on a CUDA device with room for it; elsewhere a row says
-   so and ends. */
+/* Past 2^31, 2^32, 2^33 and 2^35 (case 9): only on a CUDA device with room for it; elsewhere a row
+   says so and ends. */
+#include "nacre/cuda/table.h"
 #include "support/batch.h"
 
 #define LL(x) ((unsigned long long)(x))
@@ -209,5 +210,43 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
     OK(t, nacre_memory_release(t->device, keys_on, &t->error));
     OK(t, nacre_memory_release(t->device, contained_on, &t->error));
     OK(t, nacre_memory_release(t->device, told_on, &t->error));
+    nacre_map_destroy(map);
+}
+
+NACRE_TEST_ROW(huge, first_launch_is_done_when_the_second_is_refused, TEST_WIDTHS_ONE)
+{
+    /* Goal: an insertion of more than one launch that cannot run beside an open view is refused
+       before the first. Method: a FIXED set with room for the elements of one launch, and one more
+       element, all equal; 1000 of them are meant. Afterwards, without the view, it is done. */
+    enum { MEANT = 1000 };
+    const uint64_t room = (uint64_t)1 << 33, meant = MEANT;
+    if (!has_room(t, UINT64_C(78000000000))) {
+        return;
+    }
+    t->key_bytes = 4;
+    t->value_bytes = 0;
+    nacre_map_config config = test_map_config(t);
+    config.capacity_keys = room;
+    config.growth = NACRE_GROWTH_FIXED;
+    nacre_map *map = test_map_create(t, &config);
+    uint32_t *keys_on = memory_new(t, MEANT * 4, NACRE_SPACE_DEVICE);
+    uint64_t *meant_on = memory_new(t, 8, NACRE_SPACE_DEVICE);
+    nacrei_view view;
+    nacre_options options;
+    nacre_options_init(&options, sizeof options);
+    options.count_device = meant_on;
+    options.error = &t->error;
+    OK(t, nacre_memory_fill(t->device, keys_on, MEANT * 4, 0x5A, &t->error, t->stream));
+    OK(t, nacre_memory_copy(t->device, &meant, 8, meant_on, &t->error, t->stream));
+    OK(t, nacre_map_view_begin(map, NACRE_ACCESS_READ, 0, 4, 0, &view, sizeof view, &t->error,
+                               t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT,
+           nacre_map_insert(map, keys_on, NULL, room + 1, &options, t->stream));
+    CHECK(t, test_size(t, map) == 0, "refused, and %llu keys inserted", LL(test_size(t, map)));
+    OK(t, nacre_map_view_end(map, &view, sizeof view, &t->error, t->stream));
+    OK(t, nacre_map_insert(map, keys_on, NULL, room + 1, &options, t->stream));
+    CHECK(t, test_size(t, map) == 1, "size %llu", LL(test_size(t, map)));
+    OK(t, nacre_memory_release(t->device, keys_on, &t->error));
+    OK(t, nacre_memory_release(t->device, meant_on, &t->error));
     nacre_map_destroy(map);
 }
