@@ -121,3 +121,36 @@ NACRE_CONTRACT_TEST(match, pair_is_lost_doubled_or_of_another_key)
     free(values_there);
     free(take);
 }
+
+NACRE_CONTRACT_TEST_ONCE(match, hits_of_one_thread_overwrite_those_of_another)
+{
+    /* Goal: where threads share a call each hit has a place of its own, and the last places are
+       those that fit. Method: more keys than threads take at a time, two thirds of which are there;
+       capacities for all, for a part, for none; a mask, a count on the device. */
+    enum { N = 700001, THERE = N / 3 * 2 };
+    nacre_map *map = test_map_new(t, THERE);
+    oracle o;
+    oracle_init(&o);
+    uint64_t *keys = test_keys(t, 0, N), *values = test_values(t, keys, N);
+    test_do(t, map, &o, NACREI_INSERT, keys, values, THERE);
+    for (uint64_t i = N - 1; i > 0; i--) { /* shuffled: hits and misses lie mixed */
+        const uint64_t j = test_random_below(&t->random, i + 1), key = keys[i];
+        keys[i] = keys[j];
+        keys[j] = key;
+    }
+    uint8_t *take = test_host(t, N);
+    for (uint64_t i = 0; i < N; i++) {
+        take[i] = (uint8_t)test_random(&t->random);
+    }
+    const uint64_t some = N - 100000;
+    match(t, map, &o, keys, N, N, 4, NULL, NULL, 0);
+    match(t, map, &o, keys, N, THERE - 12345, 8, NULL, NULL, 0);
+    match(t, map, &o, keys, N, N, 8, take, &some, 2);
+    match(t, map, &o, keys, N, N, 8, take, NULL, 1);
+    match(t, map, &o, keys, N, 0, 4, NULL, NULL, 0);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+    free(keys);
+    free(values);
+    free(take);
+}
