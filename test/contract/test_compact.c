@@ -2,8 +2,6 @@
 /* nacre_compact: every algorithm, item size, kept fraction, length; flags, conditions. */
 #include "support/array.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* One compaction, all of it on the host. */
 typedef struct job {
     uint32_t item_bytes, value_bytes, algorithm, mask_kind, mask_bits;

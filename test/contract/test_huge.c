@@ -4,8 +4,6 @@
 #include "nacre/cuda/table.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* Key number i: sequential numbers behind a constant. */
 #define FIRST_KEY UINT64_C(0x7000000000000000)
 
@@ -151,10 +149,7 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
     }
     t->key_bytes = 4;
     t->value_bytes = 0;
-    nacre_map_config config = test_map_config(t);
-    config.capacity_keys = 2 * LAST;
-    config.growth = NACRE_GROWTH_FIXED;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 2 * LAST);
     uint32_t *keys_on = memory_new(t, count * 4, NACRE_SPACE_DEVICE), last[LAST];
     uint8_t *contained_on = memory_new(t, count, NACRE_SPACE_DEVICE);
     /* On the device: each block of a launch adds to the counts, and reads the count. */
@@ -225,10 +220,7 @@ NACRE_TEST_ROW(huge, first_launch_is_done_when_the_second_is_refused, TEST_WIDTH
     }
     t->key_bytes = 4;
     t->value_bytes = 0;
-    nacre_map_config config = test_map_config(t);
-    config.capacity_keys = room;
-    config.growth = NACRE_GROWTH_FIXED;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, room);
     uint32_t *keys_on = memory_new(t, MEANT * 4, NACRE_SPACE_DEVICE);
     uint64_t *meant_on = memory_new(t, 8, NACRE_SPACE_DEVICE);
     nacrei_view view;

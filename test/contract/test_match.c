@@ -2,8 +2,6 @@
 /* match: the hits of a lookup, dense. */
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* One match of `count` keys; checks the pairs, the outcomes and the counts. */
 static void match(test *t, nacre_map *map, const oracle *o, const uint64_t *keys, uint64_t count,
                   uint64_t capacity, uint32_t index_bytes, const uint8_t *take,

@@ -145,10 +145,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, view_that_begins_beside_an_end_misses_room)
         return;
     }
     enum { N = 500, ROUNDS = 500 };
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = 2 * N;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 2 * N);
     nacre_stream other;
     OK(t, nacre_stream_create(t->device, &other, &t->error));
     uint64_t *keys = test_keys(t, 0, 2 * N);
