@@ -130,11 +130,24 @@ NACRE_TEST_ROW(huge, counts_wrap_at_32_bits, TEST_WIDTHS_ONE)
     nacre_map_destroy(map);
 }
 
+enum { LAST = 1000, MEANT = 700 };
+
 typedef struct told {
     nacre_counts counts;
     uint64_t needed, count;
-    uint64_t indices[1000];
+    uint64_t indices[LAST];
 } told;
+
+/* The indices are those of the LAST elements from `first` on, each once. */
+static void check_places(test *t, const told *told, uint64_t first)
+{
+    bool seen[LAST] = {false};
+    for (uint64_t i = 0; i < LAST; i++) {
+        const uint64_t place = told->indices[i] - first;
+        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told->indices[i]));
+        seen[place] = true;
+    }
+}
 
 NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS_ONE)
 {
@@ -142,7 +155,6 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
        of which the device says how much is meant. Method: a FIXED set of 4-byte keys; 2^33 equal
        ones and LAST others behind; insert, contains, erase, match tell their counts, and match the
        places. Then 2^37 elements, of which 700 are meant. */
-    enum { LAST = 1000, MEANT = 700 };
     const uint64_t equal = (uint64_t)1 << 33, count = equal + LAST, many = ((uint64_t)1 << 37) + 5;
     if (!has_room(t, UINT64_C(46000000000))) {
         return;
@@ -179,12 +191,7 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
                           &options, t->stream));
     fetch(t, told_on, &told, sizeof told);
     CHECK(t, told.needed == LAST, "%llu matches", LL(told.needed));
-    bool seen[LAST] = {false};
-    for (uint64_t i = 0; i < LAST; i++) {
-        const uint64_t place = told.indices[i] - equal;
-        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told.indices[i]));
-        seen[place] = true;
-    }
+    check_places(t, &told, equal);
 
     const uint64_t meant = MEANT;
     OK(t, nacre_memory_copy(t->device, &meant, 8, &told_on->count, &t->error, t->stream));
@@ -212,8 +219,7 @@ NACRE_TEST_ROW(huge, first_launch_is_done_when_the_second_is_refused, TEST_WIDTH
 {
     /* Goal: an insertion of more than one launch that cannot run beside an open view is refused
        before the first. Method: a FIXED set with room for the elements of one launch, and one more
-       element, all equal; 1000 of them are meant. Afterwards, without the view, it is done. */
-    enum { MEANT = 1000 };
+       element, all equal; MEANT of them are meant. Afterwards, without the view, it is done. */
     const uint64_t room = (uint64_t)1 << 33, meant = MEANT;
     if (!has_room(t, UINT64_C(78000000000))) {
         return;

@@ -6,6 +6,16 @@
 #include "contract/view_batch.h"
 
 #if NACRE_HAVE_CUDA
+static void refused_beside_any_view(test *t, nacre_map *map, uint64_t many)
+{
+    nacrei_view view;
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_clear(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_maintain(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, many, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
+}
+
 NACRE_CONTRACT_TEST_ONCE(view_order, call_conflicts_with_an_open_view)
 {
     /* Goal: what must not run beside an open view says WOULD_WAIT and does nothing, and the rest
@@ -45,12 +55,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, call_conflicts_with_an_open_view)
                nacre_map_insert(map, keys_on.data, values_on.data, many, &options, t->stream));
         test_array_read(t, &counts_on, after);
         CHECK(t, memcmp(before, after, sizeof before) == 0, "counts of a refused call are written");
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_clear(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_maintain(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, many, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT,
-               view_begin(t, map, NACRE_ACCESS_ERASE, 0, &second, t->stream));
+        refused_beside_any_view(t, map, many);
         STATUS(t, inserts ? NACRE_ERROR_WOULD_WAIT : NACRE_ERROR_UNSUPPORTED,
                view_begin(t, map, NACRE_ACCESS_INSERT, many, &second, t->stream));
         STATUS(t, beside, view_begin(t, map, NACRE_ACCESS_READ, 0, &second, t->stream));
@@ -206,6 +211,25 @@ NACRE_CONTRACT_TEST_ONCE(view_order, open_view_stops_a_deferred_map)
     nacre_map_destroy(map);
 }
 
+/* A view that was begun in a capture and is ended outside of it, and the other way round. */
+static void end_outside(test *t, nacre_map *map)
+{
+    nacrei_view view;
+    cudaGraph_t graph;
+    test_wait(t);
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, 0, &view, t->stream));
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphDestroy(graph));
+    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* ended nevertheless */
+    OK(t, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* still open */
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphDestroy(graph));
+    OK(t, view_end(t, map, &view, t->stream));
+}
+
 NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
 {
     /* Goal: a captured view inserts at each replay as far as there is room then, exactly, and stays
@@ -266,18 +290,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
             free(more);
         }
     }
-    test_wait(t);
-    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
-    OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, 0, &view, t->stream));
-    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
-    CUDA(t, cudaGraphDestroy(graph));
-    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* ended nevertheless */
-    OK(t, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
-    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
-    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* still open */
-    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
-    CUDA(t, cudaGraphDestroy(graph));
-    OK(t, view_end(t, map, &view, t->stream));
+    end_outside(t, map);
     test_compare(t, map, &o, 100);
     CUDA(t, cudaGraphExecDestroy(exec));
     view_arrays_free(t, &on);
