@@ -252,28 +252,6 @@ static void free_map(nacrei_cuda_device *device, nacrei_cuda_map *map)
     (void)cudaGetLastError();
 }
 
-/* Does capacity_keys fit into the device, and into the map's limit? */
-static nacre_status check_capacity(const nacre_device *head, const nacre_map_config *config,
-                                   nacre_error *error, const char *call)
-{
-    const unsigned long long all = ((const nacrei_cuda_device *)head)->memory_total_bytes;
-    const unsigned long long keys = config->capacity_keys, limit = config->memory_limit_bytes;
-    const unsigned long long bytes = nacrei_cuda_map_estimate(head, config, keys);
-    if (bytes > all) {
-        return nacrei_fail(
-            error, NACRE_ERROR_CAPACITY, 0,
-            "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
-            call, keys, all);
-    }
-    if (limit != 0 && bytes > limit) {
-        return nacrei_fail(
-            error, NACRE_ERROR_CAPACITY, 0,
-            "%s: memory_limit_bytes is %llu; allowed: 0, or at least %llu for capacity_keys %llu",
-            call, limit, bytes, keys);
-    }
-    return NACRE_OK;
-}
-
 nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *config,
                                     nacre_map **created, nacre_error *error)
 {
@@ -281,6 +259,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     nacrei_cuda_device *device = (nacrei_cuda_device *)head;
     const uint32_t width = nacrei_width_index(config->key_bytes, config->value_bytes);
     nacrei_current current;
+    nacre_status status;
     nacrei_cuda_map *map = NULL;
     void *pointer;
     *created = NULL;
@@ -289,9 +268,13 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
         buckets * nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
     const uint64_t submaps =
         nacrei_table_submaps_reserved(config->capacity_keys, slots, config->load_max);
-    nacre_status status = check_capacity(head, config, error, call);
-    if (status != NACRE_OK) {
-        return status;
+    if (nacrei_cuda_map_estimate(head, config, config->capacity_keys) >
+        device->memory_total_bytes) {
+        return nacrei_fail(
+            error, NACRE_ERROR_CAPACITY, 0,
+            "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
+            call, (unsigned long long)config->capacity_keys,
+            (unsigned long long)device->memory_total_bytes);
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
 
