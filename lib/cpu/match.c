@@ -75,19 +75,22 @@ static uint64_t match_range(nacrei_cpu_map *map, const nacrei_batch *batch, uint
         part.contained = contained;
         part.options.outcomes = outcomes;
         nacrei_cpu_look_up(map, &part, counts);
-        for (uint64_t i = 0; i < part.count; i++) {
-            if (outcomes[i] != NACRE_OUTCOME_FOUND) {
-                continue;
-            }
-            if (out->indices != NULL && at < out->capacity) {
-                nacrei_store(index_at(out, at), first + i, out->index_bytes);
-            }
-            if (out->values != NULL && at < out->capacity) {
-                memcpy(value_at(out, at, value_bytes), (char *)values + i * value_bytes,
-                       value_bytes);
-            }
-            at++;
+        /* Without a branch on the outcome, which nobody can foretell. */
+        uint32_t hits[CHUNK], found = 0;
+        for (uint32_t i = 0; i < part.count; i++) {
+            hits[found] = i;
+            found += outcomes[i] == NACRE_OUTCOME_FOUND;
         }
+        const uint64_t room = at < out->capacity ? out->capacity - at : 0;
+        const uint64_t fits = least(found, room);
+        for (uint64_t i = 0; i < fits && out->indices != NULL; i++) {
+            nacrei_store(index_at(out, at + i), first + hits[i], out->index_bytes);
+        }
+        for (uint64_t i = 0; i < fits && out->values != NULL; i++) {
+            memcpy(value_at(out, at + i, value_bytes), (char *)values + hits[i] * value_bytes,
+                   value_bytes);
+        }
+        at += found;
         if (batch->options.outcomes != NULL) {
             memcpy(batch->options.outcomes + first, outcomes, (size_t)part.count);
         }
