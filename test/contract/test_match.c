@@ -110,6 +110,33 @@ static void match(test *t, nacre_map *map, const oracle *o, call c)
     free(out.outcomes);
 }
 
+/* All kinds of calls on the same keys, of which the device means `some` in two. */
+static void match_every_way(test *t, nacre_map *map, const oracle *o, const uint64_t *keys,
+                            uint64_t count, const uint8_t *take, uint64_t some)
+{
+    const uint64_t most = count + 5;
+    call c = {.keys = keys, .count = count, .capacity = count, .index_bytes = 4};
+    test_note(t, "%llu keys", LL(count));
+    match(t, map, o, c);
+    c.capacity = count / 4;
+    match(t, map, o, c);
+    c.capacity = 0;
+    match(t, map, o, c);
+    c.capacity = count;
+    c.index_bytes = 8;
+    c.take = take;
+    match(t, map, o, c);
+    c.without_values = true;
+    c.count_device = &some;
+    match(t, map, o, c);
+    c.without_values = false;
+    c.without_indices = true;
+    match(t, map, o, c);
+    c.take = NULL;
+    c.count_device = &most;
+    match(t, map, o, c);
+}
+
 NACRE_CONTRACT_TEST(match, pair_is_lost_doubled_or_of_another_key)
 {
     /* Goal: each hit gives one pair of its index and value, within the capacity; the rest of the
@@ -131,27 +158,7 @@ NACRE_CONTRACT_TEST(match, pair_is_lost_doubled_or_of_another_key)
         take[i] = (uint8_t)test_random(&t->random);
     }
     for (uint32_t l = 0; l < 7; l++) {
-        const uint64_t n = lengths[l], some = n / 3, most = n + 5;
-        test_note(t, "%llu keys", LL(n));
-        match(t, map, &o, (call){.keys = keys, .count = n, .capacity = n, .index_bytes = 4});
-        match(t, map, &o, (call){.keys = keys, .count = n, .capacity = n / 4, .index_bytes = 8});
-        match(t, map, &o,
-              (call){.keys = keys, .count = n, .capacity = n, .index_bytes = 8, .take = take});
-        match(t, map, &o,
-              (call){.keys = keys,
-                     .count = n,
-                     .capacity = n,
-                     .index_bytes = 4,
-                     .take = take,
-                     .count_device = &some,
-                     .without_values = true});
-        match(t, map, &o,
-              (call){.keys = keys,
-                     .count = n,
-                     .capacity = n,
-                     .index_bytes = 8,
-                     .count_device = &most,
-                     .without_indices = true});
+        match_every_way(t, map, &o, keys, lengths[l], take, lengths[l] / 3);
     }
     nacre_map_destroy(map);
     oracle_free(&o);
@@ -182,26 +189,7 @@ NACRE_CONTRACT_TEST_ONCE(match, hits_of_one_thread_overwrite_those_of_another)
     for (uint64_t i = 0; i < N; i++) {
         take[i] = (uint8_t)test_random(&t->random);
     }
-    const uint64_t some = N - 100000;
-    match(t, map, &o, (call){.keys = keys, .count = N, .capacity = N, .index_bytes = 4});
-    match(t, map, &o,
-          (call){.keys = keys, .count = N, .capacity = THERE - 12345, .index_bytes = 8});
-    match(t, map, &o,
-          (call){.keys = keys,
-                 .count = N,
-                 .capacity = N,
-                 .index_bytes = 8,
-                 .take = take,
-                 .count_device = &some,
-                 .without_values = true});
-    match(t, map, &o,
-          (call){.keys = keys,
-                 .count = N,
-                 .capacity = N,
-                 .index_bytes = 8,
-                 .take = take,
-                 .without_indices = true});
-    match(t, map, &o, (call){.keys = keys, .count = N, .capacity = 0, .index_bytes = 4});
+    match_every_way(t, map, &o, keys, N, take, N - 100000);
     nacre_map_destroy(map);
     oracle_free(&o);
     free(keys);
