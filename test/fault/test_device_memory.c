@@ -7,11 +7,11 @@
 
 #define PAIR_BYTES 16
 
-static uint64_t memory_free(test *t, uint64_t *total)
+/* Bytes of the GPU that nobody has. */
+static uint64_t memory_free(test *t)
 {
     size_t unused = 0, all = 0;
     CUDA(t, cudaMemGetInfo(&unused, &all));
-    *total = all;
     return unused;
 }
 
@@ -20,13 +20,12 @@ static void skip(const test *t, const char *why)
     printf("SKIPPED %s on %s: %s\n", t->name, t->backend_name, why);
 }
 
-/* A map so large that batches of half of its slots are copied, and half of its slots. */
+/* A map so large that batches of half of its slots are copied (device/partition.h), and half. */
 static nacre_map *large_map(test *t, uint64_t *half)
 {
-    nacre_map_config config = test_map_config(t);
-    config.capacity_keys = 4 * test_gpu_attribute(t, cudaDevAttrL2CacheSize) / PAIR_BYTES;
-    config.capacity_keys = config.capacity_keys >> 24 != 0 ? config.capacity_keys : 1 << 24;
-    nacre_map *map = test_map_create(t, &config);
+    const uint64_t least = (uint64_t)1 << 28;
+    const uint64_t bytes = 4 * test_gpu_attribute(t, cudaDevAttrL2CacheSize);
+    nacre_map *map = test_map_new(t, (bytes > least ? bytes : least) / PAIR_BYTES);
     *half = test_info(t, map).capacity_slots / 2 - 1;
     return map;
 }
@@ -48,24 +47,24 @@ NACRE_CONTRACT_TEST_ONCE(device_memory, idle_scratch_makes_growth_fail)
 {
     /* Goal: what the device object keeps from the copy of a large batch is there for growth, once
        no other memory is. Method: all memory of the GPU is taken but for five quarters of a copy; a
-       batch that is copied, and whose memory is kept; then another map grows by half of a copy. */
+       batch that is copied, and whose memory is kept; then another map grows to half of a copy. */
     if (t->backend != NACRE_BACKEND_CUDA || t->allocator != NULL) {
         skip(t, "no scratch of the library's own");
         return;
     }
-    uint64_t half = 0, total = 0;
+    uint64_t half = 0;
     nacre_map *large = large_map(t, &half), *map = test_map_new(t, 0);
-    const uint64_t copy_bytes = half * PAIR_BYTES, count = copy_bytes / PAIR_BYTES / 2;
+    const uint64_t copy_bytes = half * PAIR_BYTES, count = half / 4;
     uint64_t *numbers = test_keys(t, 0, half);
     test_array keys = test_array_of_numbers(t, numbers, half, 8);
     free(numbers);
     test_wait(t);
     void *hoard = NULL;
-    const uint64_t hoarded = memory_free(t, &total) - copy_bytes / 4 * 5;
+    const uint64_t hoarded = memory_free(t) - copy_bytes / 4 * 5;
     OK(t, nacre_memory_allocate(t->device, hoarded, NACRE_SPACE_DEVICE, &hoard, &t->error));
     OK(t, nacre_map_insert(large, keys.data, keys.data, half, NULL, t->stream));
     test_wait(t);
-    if (memory_free(t, &total) > copy_bytes / 2) {
+    if (memory_free(t) > copy_bytes / 2) {
         skip(t, "nothing is kept: no copies, or too small a GPU");
     } else {
         grow(t, map, &keys, count);
