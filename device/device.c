@@ -277,6 +277,12 @@ static void cuda_device_free(nacre_device *head)
     free(device);
 }
 
+uint32_t nacrei_cuda_trim(nacrei_cuda_device *device)
+{
+    (void)cudaGetLastError(); /* what the refusal has left */
+    return device->pool != NULL && cudaMemPoolTrimTo(device->pool, 0) == cudaSuccess;
+}
+
 cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uint32_t space,
                                  void **pointer)
 {
@@ -287,6 +293,9 @@ cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uin
         *pointer = nacrei_device_allocate(&device->head, bytes, 256, space);
     } else if (space == NACRE_SPACE_DEVICE) {
         result = cudaMalloc(pointer, (size_t)bytes);
+        if (result == cudaErrorMemoryAllocation && nacrei_cuda_trim(device)) {
+            result = cudaMalloc(pointer, (size_t)bytes);
+        }
     } else if (space == NACRE_SPACE_PINNED) {
         result = cudaHostAlloc(pointer, (size_t)bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     } else if (posix_memalign(pointer, 256, (size_t)bytes) != 0) {

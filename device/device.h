@@ -38,6 +38,12 @@ cudaError_t nacrei_cuda_allocate(nacrei_cuda_device *device, uint64_t bytes, uin
                                  void **pointer);
 void nacrei_cuda_release(nacrei_cuda_device *device, void *pointer, uint64_t bytes, uint32_t space);
 
+/*
+ * After device memory was refused: gives back what the pool keeps and no work uses, as far as the
+ * driver knows. Not 0: it is worth a second try.
+ */
+uint32_t nacrei_cuda_trim(nacrei_cuda_device *device);
+
 /* Loads all kernels of a width, once per device. */
 cudaError_t nacrei_cuda_prepare(nacrei_cuda_device *device, uint32_t width);
 

@@ -31,7 +31,8 @@ static void account(nacrei_cuda_map *map, const nacrei_report *report, uint64_t 
         map->worn_submaps -= NACREI_WEAR * (double)report->delta / size * (double)map->submap_count;
     }
     if (map->batches[place].elements != 0) {
-        map->fresh_last = (uint64_t)report->delta;
+        map->fresh_last =
+            (uint64_t)report->delta + (map->batches[place].goes_on ? map->fresh_last : 0);
         map->fresh_share = (double)report->delta / (double)map->batches[place].elements;
     }
 }
@@ -127,6 +128,7 @@ nacre_status nacrei_map_number_batch(nacrei_map_call *self, nacrei_elements *ele
     map->batches[place].elements = inserting != 0 ? elements->count : 0;
     map->batches[place].inserting = inserting;
     map->batches[place].probe = 0;
+    map->batches[place].goes_on = elements->first != 0;
     map->inserting += inserting;
     map->issued++;
     return NACRE_OK;
@@ -266,20 +268,13 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
         buckets * nacrei_slots_per_bucket(config->key_bytes, config->value_bytes);
     const uint64_t submaps =
         nacrei_table_submaps_reserved(config->capacity_keys, slots, config->load_max);
-    const uint64_t bytes = nacrei_cuda_map_estimate(head, config, config->capacity_keys);
-    if (bytes > device->memory_total_bytes) {
+    if (nacrei_cuda_map_estimate(head, config, config->capacity_keys) >
+        device->memory_total_bytes) {
         return nacrei_fail(
             error, NACRE_ERROR_CAPACITY, 0,
             "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
             call, (unsigned long long)config->capacity_keys,
             (unsigned long long)device->memory_total_bytes);
-    }
-    if (config->memory_limit_bytes != 0 && bytes > config->memory_limit_bytes) {
-        return nacrei_fail(
-            error, NACRE_ERROR_CAPACITY, 0,
-            "%s: memory_limit_bytes is %llu; allowed: 0, or at least %llu for capacity_keys %llu",
-            call, (unsigned long long)config->memory_limit_bytes, (unsigned long long)bytes,
-            (unsigned long long)config->capacity_keys);
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
 

@@ -71,10 +71,11 @@ typedef struct nacrei_cuda_map {
         uint64_t elements;  /* 0: an erasure or a probe */
         uint64_t inserting; /* of them at most so many are new keys */
         uint32_t probe;     /* changes nothing, tells how many keys are missing */
+        uint32_t goes_on;   /* with a call whose first elements were another batch */
     } batches[NACREI_RING];
     nacrei_report last;        /* of the last retired batch */
     uint64_t refused_unserved; /* refused since the last growth */
-    uint64_t fresh_last;       /* keys that the last retired insertion brought */
+    uint64_t fresh_last;       /* keys that the last call brought, as far as it is retired */
     double fresh_share;        /* share of new keys in the last insertion or probe */
     double worn_submaps;       /* that maintenance owes a rebuild */
     uint64_t maintained;       /* the next submap to be rebuilt, from 0 */

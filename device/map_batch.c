@@ -321,8 +321,10 @@ static nacre_status insert(nacrei_map_call *self, nacrei_elements *elements,
         }
     }
     nacrei_map_retire(map);
-    const uint32_t fits =
-        !self->capturing && !map->replays && elements->count <= nacrei_map_room(map);
+    /* The whole of what is left of the call: beside an open view it is either refused before its
+     * first launch, or none of its launches is. */
+    const uint64_t left = batch->count - elements->first;
+    const uint32_t fits = !self->capturing && !map->replays && left <= nacrei_map_room(map);
     return nacrei_map_launch_change(self, elements, elements->count, batch->operation, !fits);
 }
 

@@ -53,6 +53,16 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
                : segments_bytes(submap_bytes, submaps, &segments);
 }
 
+static cudaError_t map_to(nacrei_cuda_device *device, nacrei_region *region, uint64_t bytes)
+{
+    cudaError_t result =
+        nacrei_ranges_map(&device->ranges, region->base + region->bytes, bytes - region->bytes);
+    if (result == cudaSuccess) {
+        region->bytes = bytes;
+    }
+    return result;
+}
+
 static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *region, uint64_t submaps,
                                 uint64_t bytes_max)
 {
@@ -66,15 +76,12 @@ static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *regio
     }
     uint64_t ample = region->bytes + round_up(region->bytes / SPARE_SHARE, granularity);
     if (ample > needed && ample <= bytes_max && ample <= region->reserved_bytes &&
-        nacrei_ranges_map(&device->ranges, region->base + region->bytes, ample - region->bytes) ==
-            cudaSuccess) {
-        region->bytes = ample;
+        map_to(device, region, ample) == cudaSuccess) {
         return cudaSuccess;
     }
-    cudaError_t result =
-        nacrei_ranges_map(&device->ranges, region->base + region->bytes, needed - region->bytes);
-    if (result == cudaSuccess) {
-        region->bytes = needed;
+    cudaError_t result = map_to(device, region, needed);
+    if (result == cudaErrorMemoryAllocation && nacrei_cuda_trim(device)) {
+        result = map_to(device, region, needed);
     }
     return result;
 }

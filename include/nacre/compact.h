@@ -80,7 +80,8 @@ NACRE_API nacre_status nacre_compact(nacre_device *device, const nacre_compactio
  * Tells in *bytes the workspace that nacre_compact needs for up to `count` items with an algorithm:
  * on CUDA some for STABLE and DEVICE_SELECT, else 0.
  *
- * ARGUMENT.
+ * ARGUMENT: `device` or `bytes` NULL, an unknown algorithm, a count beyond 2^60. UNSUPPORTED: on
+ * CUDA, DEVICE_SELECT with more than 2^31 - 1 items. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Allocates** nothing. **Since** 0.1
  */

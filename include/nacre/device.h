@@ -68,11 +68,13 @@ NACRE_API void nacre_device_config_init(nacre_device_config *config, uint32_t st
  *
  * ARGUMENT: a bad config or `device` NULL. NO_DEVICE: CUDA was asked for and there is no usable
  * device of that ordinal; the message says why. UNSUPPORTED: CUDA was asked for and the library was
- * built without it. OUT_OF_MEMORY. AUTO falls back to the CPU, and logs a warning where the machine
+ * built without it. OUT_OF_MEMORY. DEVICE_LOST: the process's context on the GPU died in earlier
+ * work. AUTO falls back to the CPU, and logs a warning where the machine
  * has an NVIDIA device that cannot be used.
  *
  * **Thread safety** any thread. **Allocates** the device; on CUDA a context, if the process has
- * none. **Since** 0.1
+ * none; on the CPU the first large batches start the threads, and take some MB of scratch for each,
+ * which the device keeps until it is closed. **Since** 0.1
  */
 NACRE_API nacre_status nacre_device_open(const nacre_device_config *config, nacre_device **device);
 
@@ -119,14 +121,18 @@ NACRE_API nacre_status nacre_stream_create(nacre_device *device, nacre_stream *s
 /*
  * Destroys a stream made by nacre_stream_create; work already enqueued finishes. NULL is allowed.
  *
+ * ARGUMENT (a default stream, or a stream on the CPU), DEVICE_LOST.
+ *
  * **Thread safety** any thread. **Since** 0.1
  */
 NACRE_API nacre_status nacre_stream_destroy(nacre_device *device, nacre_stream stream,
                                             nacre_error *error);
 
 /*
- * The host waits until all work of the stream has finished. Reports the death of the device's
- * context by work enqueued earlier (DEVICE_LOST). WOULD_WAIT: the stream is capturing.
+ * The host waits until all work of the stream has finished.
+ *
+ * ARGUMENT. WOULD_WAIT: the stream is capturing. DEVICE_LOST: the device's context died, also in
+ * work enqueued earlier.
  *
  * **Thread safety** any thread. **Since** 0.1
  */
@@ -138,7 +144,7 @@ NACRE_API nacre_status nacre_stream_wait(nacre_device *device, nacre_stream stre
  * host memory. *pointer is owned by the caller, who releases it on the same device; 0 bytes give
  * NULL.
  *
- * ARGUMENT, OUT_OF_MEMORY (*pointer is NULL), DEVICE_LOST.
+ * ARGUMENT (an unknown space), OUT_OF_MEMORY, DEVICE_LOST; *pointer is NULL then.
  *
  * **Thread safety** any thread. **Allocates** by the device's allocator. **Since** 0.1
  */
@@ -161,7 +167,7 @@ NACRE_API nacre_status nacre_memory_release(nacre_device *device, void *pointer,
  * memory the call returns when that side has been read or written. 0 bytes are legal, with NULL
  * too.
  *
- * ARGUMENT, DEVICE_LOST.
+ * ARGUMENT (NULL with bytes, more than 2^60 bytes), DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued. **Since** 0.1
  */

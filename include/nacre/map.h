@@ -38,9 +38,9 @@
  * - Erasing frees room at once and leaves no tombstones.
  *
  * GROWTH, chosen at creation. WAIT (the default): when a batch may not fit, the host waits for the
- * map's own work, grows the table, and goes on. DEFERRED: no call ever waits; the table grows at a
- * later call, by what finished batches have shown; a key that finds no room reports FULL, and one
- * new key that does so many times in a batch may double the table, as many keys would. FIXED:
+ * map's own work, grows the table, and goes on. DEFERRED: no call waits for growth; the table grows
+ * at a later call, by what finished batches have shown; a key that finds no room reports FULL, and
+ * one new key that does so many times in a batch may double the table, as many keys would. FIXED:
  * the map takes exactly capacity_keys keys until nacre_map_reserve raises that. If memory is
  * refused while a WAIT map grows, the batch is applied as far as there is room, elements left out
  * report FULL, and the call returns OUT_OF_MEMORY. In all other cases a full map is told by
@@ -187,7 +187,8 @@ NACRE_API void nacre_select_init(nacre_select *select, uint32_t struct_size);
  * Tells in *bytes how much memory a map of this config would hold once it has room for `keys`
  * distinct keys. `config` NULL means every default.
  *
- * ARGUMENT, UNSUPPORTED: as nacre_map_create. CAPACITY: no machine has so much.
+ * ARGUMENT, UNSUPPORTED: as nacre_map_create. CAPACITY: no machine has so much. The reason goes to
+ * config->error.
  *
  * **Thread safety** any thread. **Allocates** nothing. **Since** 0.1
  */
@@ -221,7 +222,7 @@ NACRE_API void nacre_map_destroy(nacre_map *map);
 /*
  * Erases every key; the capacity stays.
  *
- * ARGUMENT, DEVICE_LOST.
+ * ARGUMENT. WOULD_WAIT: a view is open. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; exclusive; may be captured.
  * **Allocates** nothing. **Since** 0.1
@@ -235,7 +236,7 @@ NACRE_API nacre_status nacre_map_clear(nacre_map *map, nacre_error *error, nacre
  * keys afterwards.
  *
  * ARGUMENT. CAPACITY: beyond any memory, or beyond memory_limit_bytes. OUT_OF_MEMORY. WOULD_WAIT:
- * the stream is capturing and the map would have to grow. DEVICE_LOST.
+ * the map would have to grow, and the stream is capturing or a view is open. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; exclusive. **Allocates** what is
  * missing. **Since** 0.1
@@ -247,7 +248,7 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
  * Rebuilds every submap, each as good as new: a full pass of the maintenance that insertions and
  * erasures do a share of as they go. Lookups are fastest after it. Contents stay.
  *
- * ARGUMENT. UNSUPPORTED: the stream is capturing. DEVICE_LOST.
+ * ARGUMENT. UNSUPPORTED: the stream is capturing. WOULD_WAIT: a view is open. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; exclusive. **Allocates** nothing.
  * **Since** 0.1
@@ -268,7 +269,7 @@ NACRE_API nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *
  * The exact number of keys, after everything enqueued on the stream so far: *size in host memory,
  * with a wait.
  *
- * ARGUMENT. WOULD_WAIT: the stream is capturing. DEVICE_LOST.
+ * ARGUMENT. WOULD_WAIT: the stream is capturing, or an ERASE view is open. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** nothing. **Since** 0.1
  */
@@ -276,9 +277,10 @@ NACRE_API nacre_status nacre_map_size(const nacre_map *map, uint64_t *size, nacr
                                       nacre_stream stream);
 
 /*
- * The exact number of keys into memory of the device, without a wait.
+ * The exact number of keys, after everything enqueued on the stream so far, into memory that the
+ * device can write, without a wait.
  *
- * ARGUMENT, DEVICE_LOST.
+ * ARGUMENT. WOULD_WAIT: an ERASE view is open. DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured.
  * **Allocates** nothing. **Since** 0.1
@@ -300,7 +302,7 @@ NACRE_API nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t
 /*
  * Fills *statistics. Waits for the stream.
  *
- * ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT (capturing), DEVICE_LOST.
+ * ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT (capturing, or a view is open), DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
  * call. **Since** 0.1
@@ -314,7 +316,7 @@ NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
  * it, none is there twice, signatures tell the truth, the size is exact. Waits for the stream.
  *
  * INTERNAL: one is broken; the message says which and where. ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT
- * (capturing), DEVICE_LOST.
+ * (capturing, or a view is open), DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
  * call. **Since** 0.1
@@ -329,8 +331,10 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  *
  * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, options that the
  * call does not take (types.h), a count beyond 2^60; with `checks` also memory that the device
- * cannot reach. DEVICE_LOST. Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above),
- * WOULD_WAIT (capturing, or NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
+ * cannot reach. WOULD_WAIT: an open view is in the way (map_view.h). UNSUPPORTED: on the CPU, a
+ * large batch in a process that was forked after the device started its threads. DEVICE_LOST.
+ * Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above), WOULD_WAIT (capturing, or
+ * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
  * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
  * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes
@@ -340,9 +344,9 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * of a tenth of the table's slots or more that asks for nothing about its elements (no option of
  * them, no values_out) also copies, of at most half as many elements as slots at a time, beyond
  * reserved room a tenth, in memory borrowed in the stream's order from a pool of the device
- * object's own; it keeps up to a 64th of the device's memory until it is closed, and has none with
- * a caller's allocator. Copies count as the map's memory. Where they are refused, or
- * memory_limit_bytes leaves no room for them, the call does without. **Since** 0.1
+ * object's own; it keeps up to a 64th of the device's memory until it is closed or memory is
+ * refused, and has none with a caller's allocator. Copies count as the map's memory. Where they are
+ * refused, or memory_limit_bytes leaves no room for them, the call does without. **Since** 0.1
  */
 
 /*
@@ -398,8 +402,7 @@ NACRE_API nacre_status nacre_map_assign(nacre_map *map, const void *keys, const 
 /*
  * Writes the value of each key that is there to values_out [count], and for each that is not
  * `missing_value`, where one is given; elements that the mask leaves out are not written. Outcomes
- * FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class:
- * read.
+ * FOUND, MISSING. UNSUPPORTED for a set: use contains. Stream class: read.
  */
 NACRE_API nacre_status nacre_map_find(const nacre_map *map, const void *keys, uint64_t count,
                                       void *values_out, const nacre_options *options,
@@ -427,7 +430,7 @@ NACRE_API nacre_status nacre_map_erase(nacre_map *map, const void *keys, uint64_
  * call returns OK. *needed, in memory that the device can write, gets the number of keys found.
  * Pairs come in no particular order. Outcomes FOUND, MISSING. Stream class: read.
  *
- * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32.
+ * Also ARGUMENT: `needed` NULL; index_bytes 4 with a count beyond 2^32; values_out for a set.
  */
 NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, uint64_t count,
                                        void *indices_out, uint32_t index_bytes, void *values_out,
@@ -440,7 +443,8 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
  * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of a
  * set, a NULL or misaligned pointer, options that the call does not take (types.h). CHANGED:
  * select->layout is not the map's any more. UNSUPPORTED: a range of slots in a capturing stream,
- * which would not know of a later growth. DEVICE_LOST.
+ * which would not know of a later growth. WOULD_WAIT: an open view is in the way (map_view.h).
+ * DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
  * nothing, but for DEVICE_SELECT. **Since** 0.1

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/cpu/layout.h"
+#include "lib/cpu/select.h"
 
 /* Ranges of items; more than threads, so that none waits long for another. */
 #define PARTS_MAX 64u
@@ -20,17 +21,6 @@ typedef struct job {
     uint64_t found[PARTS_MAX];
     uint64_t start[PARTS_MAX];
 } job;
-
-static int takes_part(const nacre_options *options, uint64_t i)
-{
-    const uint64_t at = options->mask_offset + i;
-    const uint8_t *mask = options->mask;
-    if (options->mask_kind == NACRE_MASK_NONE) {
-        return 1;
-    }
-    return options->mask_kind == NACRE_MASK_BITS ? mask[at / 8] >> at % 8 & 1
-                                                 : (mask[at] & options->mask_bits) != 0;
-}
 
 /* The item as a condition sees it; of 16 bytes there is none, and 0 will do. */
 NACREI_KERNEL uint64_t number_of(const char *item, uint32_t item_bytes)
@@ -58,7 +48,7 @@ NACREI_KERNEL uint64_t copy_items(const nacrei_compact *compact, uint64_t from, 
     const uint64_t begin = at;
     for (uint64_t i = from; i < to; i++) {
         const char *item = items + i * item_bytes;
-        if (!takes_part(&compact->options, i) ||
+        if (!nacrei_takes_part(&compact->options, i) ||
             !nacrei_condition_holds(&compact->condition, number_of(item, item_bytes))) {
             continue;
         }

@@ -33,16 +33,16 @@ typedef struct nacrei_group {
     uint64_t home[NACREI_GROUP]; /* addresses of home buckets */
 } nacrei_group;
 
-/* Which elements a kernel goes through. */
-typedef struct nacrei_elements {
+/* Which elements a kernel takes into its groups. */
+typedef struct nacrei_group_source {
     const char *keys;
     uint64_t base;
     const uint32_t *list; /* NULL: all from `base` on */
-} nacrei_elements;
+} nacrei_group_source;
 
-NACREI_KERNEL uint64_t nacrei_element(nacrei_elements elements, uint64_t position)
+NACREI_KERNEL uint64_t nacrei_element(nacrei_group_source source, uint64_t position)
 {
-    return elements.base + (elements.list != NULL ? elements.list[position] : position);
+    return source.base + (source.list != NULL ? source.list[position] : position);
 }
 
 NACREI_KERNEL void nacrei_group_fetch_home(const nacrei_group *group, uint32_t i)
@@ -60,16 +60,16 @@ NACREI_KERNEL void nacrei_group_fetch(const void *array, uint64_t element, uint3
 }
 
 /* The same for the elements that a kernel goes through up to position `end`. */
-NACREI_KERNEL void nacrei_group_fetch_listed(const void *array, nacrei_elements elements,
+NACREI_KERNEL void nacrei_group_fetch_listed(const void *array, nacrei_group_source source,
                                              uint64_t position, uint64_t end, uint32_t bytes)
 {
-    if (elements.list == NULL) {
-        nacrei_group_fetch(array, elements.base + position, bytes);
+    if (source.list == NULL) {
+        nacrei_group_fetch(array, source.base + position, bytes);
         return;
     }
     position += NACREI_GROUP_AHEAD;
     for (uint32_t i = 0; i < NACREI_GROUP && position + i < end; i++) {
-        __builtin_prefetch((const char *)array + nacrei_element(elements, position + i) * bytes);
+        __builtin_prefetch((const char *)array + nacrei_element(source, position + i) * bytes);
     }
 }
 
@@ -119,25 +119,25 @@ NACREI_KERNEL void nacrei_homes(const nacrei_cpu_table *table, const uint64_t *h
  * whoever goes through the whole group touches no bucket that does not belong to this thread.
  */
 NACREI_KERNEL void nacrei_group_prepare(nacrei_group *group, const nacrei_cpu_table *table,
-                                        nacrei_elements elements, uint64_t begin, uint64_t position,
-                                        uint32_t count, uint32_t key_bytes)
+                                        nacrei_group_source source, uint64_t begin,
+                                        uint64_t position, uint32_t count, uint32_t key_bytes)
 {
     uint64_t keys[NACREI_GROUP], seed = table->seed;
     group->position = position;
     group->count = count;
-    if (elements.list == NULL && count == NACREI_GROUP) {
-        const char *from = elements.keys + (elements.base + position) * key_bytes;
+    if (source.list == NULL && count == NACREI_GROUP) {
+        const char *from = source.keys + (source.base + position) * key_bytes;
         for (uint32_t i = 0; i < NACREI_GROUP; i++) {
             keys[i] = nacrei_load(from + i * key_bytes, key_bytes);
         }
     } else {
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t element = nacrei_element(elements, position + i);
-            keys[i] = nacrei_load(elements.keys + element * key_bytes, key_bytes);
+            uint64_t element = nacrei_element(source, position + i);
+            keys[i] = nacrei_load(source.keys + element * key_bytes, key_bytes);
         }
-        uint64_t filler = nacrei_element(elements, begin);
+        uint64_t filler = nacrei_element(source, begin);
         for (uint32_t i = count; i < NACREI_GROUP; i++) {
-            keys[i] = nacrei_load(elements.keys + filler * key_bytes, key_bytes);
+            keys[i] = nacrei_load(source.keys + filler * key_bytes, key_bytes);
         }
     }
     for (uint32_t i = 0; i < NACREI_GROUP; i++) {

@@ -26,7 +26,7 @@
 /* A batch of lookups. A copy: no store to an output makes the compiler read it anew. */
 typedef struct nacrei_finder {
     const nacrei_cpu_table *table;
-    nacrei_elements elements;
+    nacrei_group_source source;
     char *values;
     uint8_t *contained;
     uint8_t *outcomes;
@@ -127,7 +127,7 @@ NACREI_KERNEL uint64_t nacrei_find_answer_each(const nacrei_cpu_map *map, nacrei
 {
     uint64_t done = 0;
     for (uint32_t i = 0; i < at->group.count; i++) {
-        uint64_t element = nacrei_element(finder.elements, at->group.position + i);
+        uint64_t element = nacrei_element(finder.source, at->group.position + i);
         uint64_t stored = at->group.stored[i], value = at->value[i];
         uint32_t found = at->found[i];
         if (__builtin_expect(stored < nacrei_empty_patterns(value_bytes), 0)) {
@@ -158,11 +158,11 @@ NACREI_KERNEL uint64_t nacrei_find_answer(const nacrei_cpu_map *map, nacrei_find
                                           const nacrei_find_group *at, uint32_t operation,
                                           uint32_t value_bytes)
 {
-    if (finder.elements.list != NULL || at->group.count < NACREI_GROUP ||
+    if (finder.source.list != NULL || at->group.count < NACREI_GROUP ||
         nacrei_find_side(at, value_bytes)) {
         return nacrei_find_answer_each(map, finder, at, operation, value_bytes);
     }
-    uint64_t element = nacrei_element(finder.elements, at->group.position);
+    uint64_t element = nacrei_element(finder.source, at->group.position);
     __m256i flags = _mm256_loadu_si256((const __m256i *)at->found);
     uint32_t found = _mm256_test_epi8_mask(flags, flags);
     uint32_t told = finder.has_missing_value ? UINT32_MAX : found;
@@ -217,7 +217,7 @@ NACREI_KERNEL void nacrei_find_second_look(nacrei_finder finder, const nacrei_fi
         uint64_t hash = at->group.hash[late];
         nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
         nacrei_find_waiting *key = &queue->keys[count];
-        key->element = nacrei_element(finder.elements, at->group.position + late);
+        key->element = nacrei_element(finder.source, at->group.position + late);
         key->stored = at->group.stored[late];
         key->hash = hash;
         key->submap = at->late_submap[i];
@@ -285,7 +285,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint
     const nacrei_batch *batch = run->batch;
     const nacrei_finder finder = {
         .table = &run->map->table,
-        .elements = {batch->keys, run->base, run->list},
+        .source = {batch->keys, run->base, run->list},
         .values = batch->values_out,
         .contained = batch->contained,
         .outcomes = batch->options.outcomes,
@@ -298,15 +298,15 @@ NACREI_KERNEL uint64_t nacrei_cpu_find(nacrei_cpu_run *run, uint64_t begin, uint
     uint64_t done = 0, told = 0;
     queue.count = 0;
     second->late_count = 0;
-    nacrei_group_prepare(&first->group, finder.table, finder.elements, begin, begin, 0, key_bytes);
+    nacrei_group_prepare(&first->group, finder.table, finder.source, begin, begin, 0, key_bytes);
     for (uint64_t position = begin; position < end + 2 * NACREI_GROUP; position += NACREI_GROUP) {
         uint64_t left = position < end ? end - position : 0;
-        nacrei_group_fetch(finder.elements.keys, finder.elements.base + position, key_bytes);
+        nacrei_group_fetch(finder.source.keys, finder.source.base + position, key_bytes);
         if (operation == NACREI_FIND && (finder.has_missing_value || done != told)) {
-            nacrei_group_fetch(finder.values, finder.elements.base + position, value_bytes);
+            nacrei_group_fetch(finder.values, finder.source.base + position, value_bytes);
         }
         told = done;
-        nacrei_group_prepare(&next->group, finder.table, finder.elements, begin, position,
+        nacrei_group_prepare(&next->group, finder.table, finder.source, begin, position,
                              left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
         nacrei_find_second_look(finder, second, &queue);
         while (queue.count > NACREI_FIND_WAITING) {

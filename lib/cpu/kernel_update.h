@@ -379,10 +379,10 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
     nacrei_cpu_run run = *caller_run;
     const nacrei_batch batch = *run.batch;
     const nacrei_cpu_table *table = &run.map->table;
-    const nacrei_elements elements = {batch.keys, run.base, run.list};
+    const nacrei_group_source source = {batch.keys, run.base, run.list};
     nacrei_update_group groups[NACREI_UPDATE_STAGES];
     for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
-        nacrei_group_prepare(&groups[i].group, table, elements, begin, begin, 0, key_bytes);
+        nacrei_group_prepare(&groups[i].group, table, source, begin, begin, 0, key_bytes);
         groups[i].far_count = 0;
     }
     uint64_t ahead = (NACREI_UPDATE_STAGES - 1) * NACREI_GROUP;
@@ -393,11 +393,11 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
         for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
             stage[i] = &groups[(turn - i) % NACREI_UPDATE_STAGES];
         }
-        nacrei_group_fetch_listed(batch.keys, elements, position, end, key_bytes);
+        nacrei_group_fetch_listed(batch.keys, source, position, end, key_bytes);
         if (batch.values != NULL) {
-            nacrei_group_fetch_listed(batch.values, elements, position, end, value_bytes);
+            nacrei_group_fetch_listed(batch.values, source, position, end, value_bytes);
         }
-        nacrei_group_prepare(&stage[0]->group, table, elements, begin, position,
+        nacrei_group_prepare(&stage[0]->group, table, source, begin, position,
                              left < NACREI_GROUP ? (uint32_t)left : NACREI_GROUP, key_bytes);
         if (run.dense) {
             nacrei_cpu_update_fetch_homes(&stage[0]->group);
@@ -408,7 +408,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *caller_run, uint64_t be
         }
         const nacrei_group *now = &stage[3]->group;
         for (uint32_t i = 0; i < now->count; i++) {
-            uint64_t element = nacrei_element(elements, now->position + i);
+            uint64_t element = nacrei_element(source, now->position + i);
             if (nacrei_cpu_update_near(&run, &batch, now, i, element, operation, key_bytes,
                                        value_bytes)) {
                 continue;

@@ -3,22 +3,12 @@
 
 #include <string.h>
 
-static int takes_part(const nacre_options *options, uint64_t element)
-{
-    uint64_t at = options->mask_offset + element;
-    const uint8_t *mask = options->mask;
-    if (options->mask_kind == NACRE_MASK_BITS) {
-        return mask[at / 8] >> at % 8 & 1;
-    }
-    return (mask[at] & options->mask_bits) != 0;
-}
-
 uint32_t nacrei_select(const nacrei_batch *batch, uint64_t first, uint32_t count, uint32_t *list)
 {
     const nacre_options *options = &batch->options;
     uint32_t taking = 0;
     for (uint32_t i = 0; i < count; i++) {
-        int takes = takes_part(options, first + i);
+        int takes = nacrei_takes_part(options, first + i);
         list[taking] = i;
         taking += (uint32_t)takes;
         if (!takes && options->outcomes != NULL) {
@@ -32,7 +22,7 @@ void nacrei_select_not(const nacrei_batch *batch, uint64_t first, uint32_t count
                        uint16_t mark)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!takes_part(&batch->options, first + i)) {
+        if (!nacrei_takes_part(&batch->options, first + i)) {
             numbers[i] = mark;
             nacrei_skip(batch, first + i, 1);
         }

@@ -13,9 +13,6 @@
 /* Ranges of submaps; more than threads, so that none waits long for another. */
 #define PARTS_MAX 64u
 
-/* Keys that match looks up at a time. */
-#define MATCH_CHUNK 1024u
-
 /* A call on its way. Slots are numbered as a cursor walks. */
 typedef struct walk {
     nacrei_cpu_map *map;
@@ -212,69 +209,4 @@ nacre_status nacrei_cpu_map_erase_if(nacre_map *base, const nacrei_selection *se
         *selection->counts = counts;
     }
     return status;
-}
-
-/* The part of a batch from `first` on, with outputs of its own. */
-static nacrei_batch part_of(const nacrei_batch *batch, uint32_t key_bytes, uint64_t first,
-                            uint64_t count)
-{
-    nacrei_batch part = *batch;
-    part.keys = (const char *)batch->keys + first * key_bytes;
-    part.count = count;
-    part.options.mask_offset += first;
-    part.options.count_device = NULL;
-    return part;
-}
-
-nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
-                                  const nacrei_matches *matches, nacre_error *error)
-{
-    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
-    const uint32_t key_bytes = base->config.key_bytes, value_bytes = base->config.value_bytes;
-    nacre_counts counts = {0, 0, 0};
-    uint64_t values[MATCH_CHUNK], found = 0, count = batch->count;
-    uint8_t outcomes[MATCH_CHUNK], contained[MATCH_CHUNK];
-    (void)error;
-    if (batch->options.count_device != NULL && *batch->options.count_device < count) {
-        count = *batch->options.count_device;
-    }
-    /* One lock for all parts: what excludes lookups is seen as a whole or not at all. */
-    pthread_rwlock_rdlock(&map->lock);
-    for (uint64_t first = 0; first < count; first += MATCH_CHUNK) {
-        const uint64_t left = count - first;
-        nacrei_batch part =
-            part_of(batch, key_bytes, first, left < MATCH_CHUNK ? left : MATCH_CHUNK);
-        part.values_out = values;
-        part.contained = contained;
-        part.options.outcomes = outcomes;
-        nacrei_cpu_look_up(map, &part, &counts);
-        for (uint64_t i = 0; i < part.count; i++) {
-            if (outcomes[i] != NACRE_OUTCOME_FOUND) {
-                continue;
-            }
-            if (matches->indices != NULL && found < matches->capacity) {
-                nacrei_store((char *)matches->indices + found * matches->index_bytes, first + i,
-                             matches->index_bytes);
-            }
-            if (matches->values != NULL && found < matches->capacity) {
-                memcpy((char *)matches->values + found * value_bytes,
-                       (char *)values + i * value_bytes, value_bytes);
-            }
-            found++;
-        }
-        if (batch->options.outcomes != NULL) {
-            memcpy(batch->options.outcomes + first, outcomes, (size_t)part.count);
-        }
-    }
-    pthread_rwlock_unlock(&map->lock);
-    if (batch->options.outcomes != NULL && count < batch->count) {
-        memset(batch->options.outcomes + count, NACRE_OUTCOME_SKIPPED,
-               (size_t)(batch->count - count));
-    }
-    counts.skipped += batch->count - count;
-    if (batch->options.counts != NULL) {
-        *batch->options.counts = counts;
-    }
-    *matches->needed = found;
-    return NACRE_OK;
 }

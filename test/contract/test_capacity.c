@@ -3,16 +3,6 @@
    them. */
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
-static nacre_map *map_of(test *t, uint32_t growth, uint64_t capacity_keys)
-{
-    nacre_map_config config = test_map_config(t);
-    config.growth = growth;
-    config.capacity_keys = capacity_keys;
-    return test_map_create(t, &config);
-}
-
 NACRE_CONTRACT_TEST(capacity, fixed_map_takes_another_number)
 {
     /* Goal: a FIXED map of n keys takes exactly n distinct ones, then reports FULL per key, and an
@@ -68,7 +58,7 @@ NACRE_CONTRACT_TEST(capacity, reserved_room_is_missing)
         for (uint64_t n = 3; n <= 40000; n *= 115) {
             oracle o;
             oracle_init(&o);
-            nacre_map *map = map_of(t, growth, n / 3);
+            nacre_map *map = test_map_growing(t, growth, n / 3);
             uint64_t *keys = test_keys(t, 0, n + 1), *values = test_values(t, keys, n + 1);
             test_do(t, map, &o, NACREI_INSERT, keys, values, n / 3);
             OK(t, nacre_map_reserve(map, n, &t->error, t->stream));
@@ -118,7 +108,7 @@ NACRE_CONTRACT_TEST(capacity, reserve_tenfold_scrambles_the_table)
             uint64_t room = rooms[i];
             oracle_init(&o);
             uint64_t n = 45000, *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
-            nacre_map *map = map_of(t, growth, n);
+            nacre_map *map = test_map_growing(t, growth, n);
             o.capacity_keys = growth == NACRE_GROWTH_FIXED ? (room > n ? room : n) : UINT64_MAX;
             test_do(t, map, &o, NACREI_INSERT, keys, values, n);
             OK(t, nacre_map_reserve(map, room, &t->error, t->stream));

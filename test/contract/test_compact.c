@@ -2,8 +2,6 @@
 /* nacre_compact: every algorithm, item size, kept fraction, length; flags, conditions. */
 #include "support/array.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* One compaction, all of it on the host. */
 typedef struct job {
     uint32_t item_bytes, value_bytes, algorithm, mask_kind, mask_bits;
@@ -23,6 +21,79 @@ static uint64_t number_of(const job *j, uint64_t i)
     return number;
 }
 
+/* What came out of a job, on the host. */
+typedef struct output {
+    unsigned char *items, *values; /* [capacity] */
+    uint64_t needed;
+} output;
+
+/* Item `to` of the output, and its value, are those of item `from`. */
+static bool is_item(const job *j, const output *out, uint64_t to, uint64_t from)
+{
+    return memcmp(out->items + to * j->item_bytes, j->items + from * j->item_bytes,
+                  j->item_bytes) == 0 &&
+           (j->value_bytes == 0 || memcmp(out->values + to * j->value_bytes,
+                                          j->values + from * j->value_bytes, j->value_bytes) == 0);
+}
+
+/* The output is the items kept, one after the other; their number. */
+static uint64_t judge_in_order(test *t, const job *j, const output *out)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < j->count; i++) {
+        if (j->keep[i]) {
+            CHECK(t, kept >= j->capacity || is_item(j, out, kept, i),
+                  "item %llu of the output is not item %llu of the input, or has another value",
+                  LL(kept), LL(i));
+            kept++;
+        }
+    }
+    return kept;
+}
+
+/*
+ * The same in any order. Items are numbered in the test's data, so that an item tells where it
+ * comes from; those too narrow for that are compared by how often each occurs.
+ */
+static uint64_t judge_in_any_order(test *t, const job *j, const output *out)
+{
+    uint64_t histogram[65536] = {0}, kept = 0;
+    uint8_t *seen = test_host(t, j->count);
+    memset(seen, 0, j->count);
+    for (uint64_t i = 0; i < j->count; i++) {
+        histogram[number_of(j, i) & 0xFFFF] += j->keep[i];
+        kept += j->keep[i];
+    }
+    for (uint64_t i = 0; i < kept && i < j->capacity; i++) {
+        uint64_t number = 0;
+        memcpy(&number, out->items + i * j->item_bytes, j->item_bytes < 8 ? j->item_bytes : 8);
+        CHECK(t, histogram[number & 0xFFFF] > 0, "item %llu of the output is there too often",
+              LL(i));
+        histogram[number & 0xFFFF]--;
+        if (j->item_bytes >= 4) {
+            const uint64_t from = number & 0xFFFFFF;
+            CHECK(t, from < j->count && j->keep[from] && !seen[from] && is_item(j, out, i, from),
+                  "item %llu of the output is none of the input's, there twice, or has another "
+                  "value",
+                  LL(i));
+            seen[from] = 1;
+        }
+    }
+    free(seen);
+    return kept;
+}
+
+static void judge(test *t, const job *j, const output *out)
+{
+    const bool in_order = j->algorithm == NACRE_COMPACT_STABLE || t->backend == NACRE_BACKEND_CPU;
+    const uint64_t kept = in_order ? judge_in_order(t, j, out) : judge_in_any_order(t, j, out);
+    const uint64_t filled = kept < j->capacity ? kept : j->capacity;
+    CHECK(t, out->needed == kept, "needed is %llu instead of %llu", LL(out->needed), LL(kept));
+    for (uint64_t i = filled * j->item_bytes; i < j->capacity * j->item_bytes; i++) {
+        CHECK(t, out->items[i] == TEST_FILL, "byte %llu behind the output was written", LL(i));
+    }
+}
+
 /* Runs a job with arrays aligned to their elements and no better; checks all that comes out. */
 static void run(test *t, const job *j)
 {
@@ -38,7 +109,7 @@ static void run(test *t, const job *j)
         test_array_new(t, j->capacity * j->value_bytes, j->value_bytes == 0 ? 1 : j->value_bytes);
     test_array needed_on = test_array_new(t, 8, 8);
     test_array count_device = test_array_of(t, j->count_device, j->count_device != NULL ? 8 : 0, 8);
-    uint64_t kept = 0, needed = 0, workspace_bytes = 0;
+    uint64_t workspace_bytes = 0;
     void *workspace = NULL;
     OK(t, nacre_compact_workspace(t->device, j->count, j->algorithm, &workspace_bytes, &t->error));
     OK(t, nacre_memory_allocate(t->device, workspace_bytes, NACRE_SPACE_DEVICE, &workspace,
@@ -62,70 +133,20 @@ static void run(test *t, const job *j)
     options.count_device = j->count_device != NULL ? count_device.data : NULL;
     options.error = &t->error;
     OK(t, nacre_compact(t->device, &what, j->count, &options, t->stream));
-    test_array_read(t, &needed_on, &needed);
-    unsigned char *got = test_host(t, j->capacity * j->item_bytes);
-    unsigned char *got_values = test_host(t, j->capacity * j->value_bytes);
-    test_array_read(t, &items_out, got);
-    test_array_read(t, &values_out, got_values);
-    /* Items are numbered in the test's data, so that an item tells where it comes from; those too
-       narrow for that come out in their order, or are compared by how often each occurs. */
-    uint64_t histogram[65536] = {0};
-    const int in_order = j->algorithm == NACRE_COMPACT_STABLE || t->backend == NACRE_BACKEND_CPU;
-    uint8_t *seen = test_host(t, j->count);
-    memset(seen, 0, j->count);
-    for (uint64_t i = 0; i < j->count; i++) {
-        if (!j->keep[i]) {
-            continue;
-        }
-        if (in_order && kept < j->capacity) {
-            CHECK(t,
-                  memcmp(got + kept * j->item_bytes, j->items + i * j->item_bytes, j->item_bytes) ==
-                      0,
-                  "item %llu of the output is not item %llu of the input", LL(kept), LL(i));
-            CHECK(t,
-                  j->value_bytes == 0 ||
-                      memcmp(got_values + kept * j->value_bytes, j->values + i * j->value_bytes,
-                             j->value_bytes) == 0,
-                  "value %llu of the output is another", LL(kept));
-        }
-        histogram[number_of(j, i) & 0xFFFF]++;
-        kept++;
-    }
-    CHECK(t, needed == kept, "needed is %llu instead of %llu", LL(needed), LL(kept));
-    const uint64_t filled = kept < j->capacity ? kept : j->capacity;
-    for (uint64_t i = 0; i < filled && !in_order; i++) {
-        uint64_t number = 0;
-        memcpy(&number, got + i * j->item_bytes, j->item_bytes < 8 ? j->item_bytes : 8);
-        CHECK(t, histogram[number & 0xFFFF] > 0, "item %llu of the output is there too often",
-              LL(i));
-        histogram[number & 0xFFFF]--;
-        if (j->item_bytes >= 4) {
-            const uint64_t from = number & 0xFFFFFF;
-            CHECK(t,
-                  from < j->count && j->keep[from] && !seen[from] &&
-                      memcmp(got + i * j->item_bytes, j->items + from * j->item_bytes,
-                             j->item_bytes) == 0,
-                  "item %llu of the output is none of the input's, or there twice", LL(i));
-            seen[from] = 1;
-            CHECK(t,
-                  j->value_bytes == 0 ||
-                      memcmp(got_values + i * j->value_bytes, j->values + from * j->value_bytes,
-                             j->value_bytes) == 0,
-                  "value %llu of the output is another item's", LL(i));
-        }
-    }
-    for (uint64_t i = filled * j->item_bytes; i < j->capacity * j->item_bytes; i++) {
-        CHECK(t, got[i] == TEST_FILL, "byte %llu behind the output was written", LL(i));
-    }
+    output out = {.items = test_host(t, j->capacity * j->item_bytes),
+                  .values = test_host(t, j->capacity * j->value_bytes)};
+    test_array_read(t, &needed_on, &out.needed);
+    test_array_read(t, &items_out, out.items);
+    test_array_read(t, &values_out, out.values);
+    judge(t, j, &out);
     OK(t, nacre_memory_release(t->device, workspace, &t->error));
     test_array *const all[] = {&items,      &values,    &mask,        &items_out,
                                &values_out, &needed_on, &count_device};
     for (uint64_t i = 0; i < sizeof all / sizeof *all; i++) {
         test_array_free(t, all[i]);
     }
-    free(got);
-    free(got_values);
-    free(seen);
+    free(out.items);
+    free(out.values);
 }
 
 /* Fresh data: items that carry their number in the lowest 24 bits, random above. */

@@ -112,10 +112,7 @@ NACRE_CONTRACT_TEST(erase, operation_on_an_emptied_submap_hangs)
         oracle o;
         oracle_init(&o);
         o.capacity_keys = n;
-        nacre_map_config config = test_map_config(t);
-        config.growth = NACRE_GROWTH_FIXED;
-        config.capacity_keys = n;
-        nacre_map *map = test_map_create(t, &config);
+        nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, n);
         uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
         for (uint32_t i = 0; i < count; i++) {
             test_do(t, map, &o, operations[i], keys, values, n);

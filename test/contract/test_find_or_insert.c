@@ -43,10 +43,7 @@ NACRE_CONTRACT_TEST_VALUES(find_or_insert, full_element_gets_a_value)
         oracle o;
         oracle_init(&o);
         o.capacity_keys = 100;
-        nacre_map_config config = test_map_config(t);
-        config.growth = NACRE_GROWTH_FIXED;
-        config.capacity_keys = 100;
-        nacre_map *map = test_map_create(t, &config);
+        nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 100);
         uint64_t *keys = test_keys(t, 0, 300), *values = test_values(t, keys, 300);
         uint64_t missing = test_random(&t->random);
         test_batch b = test_batch_of(NACREI_FIND_OR_INSERT, keys, values, 300);

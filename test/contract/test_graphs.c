@@ -7,13 +7,7 @@
 #include "support/batch.h"
 
 #if NACRE_HAVE_CUDA
-#include <cuda_runtime_api.h>
-
-#define CUDA(t, call)                                                        \
-    do {                                                                     \
-        cudaError_t result = (call);                                         \
-        CHECK((t), result == cudaSuccess, "%s", cudaGetErrorString(result)); \
-    } while (0)
+#include "support/cuda.h"
 
 /*
  * A captured step: insert, find, retrieve, size, on `n` elements of arrays that stay where they
@@ -246,10 +240,7 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replay_fills_a_map_beyond_its_capacity)
         return;
     }
     enum { N = 2000, CAPACITY = 5000 };
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = CAPACITY;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, CAPACITY);
     step s;
     step_capture(t, map, &s, N, CAPACITY);
     for (uint64_t round = 0; round < 3; round++) {
@@ -377,10 +368,8 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replayed_erasures_make_a_map_grow)
     }
     enum { N = 2000, ROUNDS = 40 };
     for (uint32_t which = 0; which < 4; which++) {
-        nacre_map_config config = test_map_config(t);
-        config.growth = which < 2 ? NACRE_GROWTH_WAIT : NACRE_GROWTH_DEFERRED;
-        config.capacity_keys = 3 * N;
-        nacre_map *map = test_map_create(t, &config);
+        nacre_map *map =
+            test_map_growing(t, which < 2 ? NACRE_GROWTH_WAIT : NACRE_GROWTH_DEFERRED, 3 * N);
         test_array keys_on = test_array_new(t, (uint64_t)N * 8, 8);
         test_array values_on = test_array_new(t, (uint64_t)N * 8, 8);
         cudaGraph_t graph;

@@ -4,16 +4,6 @@
 #include "support/batch.h"
 #include "support/hash_inverse.h"
 
-#define LL(x) ((unsigned long long)(x))
-
-static nacre_map *map_of(test *t, uint32_t growth, uint64_t capacity_keys)
-{
-    nacre_map_config config = test_map_config(t);
-    config.growth = growth;
-    config.capacity_keys = capacity_keys;
-    return test_map_create(t, &config);
-}
-
 NACRE_CONTRACT_TEST(growth, grown_map_loses_or_repeats_a_key)
 {
     /* Goal: from capacity 1 up, in batches of 1, 7, 1000 and large ones, with old keys among the
@@ -61,7 +51,7 @@ NACRE_CONTRACT_TEST(growth, batch_of_ten_times_the_capacity_loses_keys)
             oracle_init(&o);
             o.capacity_keys = growth == NACRE_GROWTH_FIXED ? capacities[i] : UINT64_MAX;
             o.may_be_full = growth == NACRE_GROWTH_DEFERRED;
-            nacre_map *map = map_of(t, growth, capacities[i]);
+            nacre_map *map = test_map_growing(t, growth, capacities[i]);
             uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
             test_batch b = test_batch_of(NACREI_INSERT, keys, values, n);
             test_batch_run(t, map, &b, &o);
@@ -145,7 +135,7 @@ NACRE_CONTRACT_TEST(growth, deferred_map_waits_or_never_grows)
         oracle o;
         oracle_init(&o);
         o.may_be_full = true;
-        nacre_map *map = map_of(t, NACRE_GROWTH_DEFERRED, 10);
+        nacre_map *map = test_map_growing(t, NACRE_GROWTH_DEFERRED, 10);
         uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n), left = n;
         int rounds = 0;
         while (left != 0) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Past 2^31, 2^32 and 2^35 (case 9): only on a CUDA device with room for it; elsewhere a row says
-   so and ends. */
+/* Past 2^31, 2^32, 2^33 and 2^35 (case 9): only on a CUDA device with room for it; elsewhere a row
+   says so and ends. */
+#include "nacre/cuda/table.h"
 #include "support/batch.h"
-
-#define LL(x) ((unsigned long long)(x))
 
 /* Key number i: sequential numbers behind a constant. */
 #define FIRST_KEY UINT64_C(0x7000000000000000)
@@ -131,11 +130,24 @@ NACRE_TEST_ROW(huge, counts_wrap_at_32_bits, TEST_WIDTHS_ONE)
     nacre_map_destroy(map);
 }
 
+enum { LAST = 1000, MEANT = 700 };
+
 typedef struct told {
     nacre_counts counts;
     uint64_t needed, count;
-    uint64_t indices[1000];
+    uint64_t indices[LAST];
 } told;
+
+/* The indices are those of the LAST elements from `first` on, each once. */
+static void check_places(test *t, const told *told, uint64_t first)
+{
+    bool seen[LAST] = {false};
+    for (uint64_t i = 0; i < LAST; i++) {
+        const uint64_t place = told->indices[i] - first;
+        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told->indices[i]));
+        seen[place] = true;
+    }
+}
 
 NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS_ONE)
 {
@@ -143,17 +155,13 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
        of which the device says how much is meant. Method: a FIXED set of 4-byte keys; 2^33 equal
        ones and LAST others behind; insert, contains, erase, match tell their counts, and match the
        places. Then 2^37 elements, of which 700 are meant. */
-    enum { LAST = 1000, MEANT = 700 };
     const uint64_t equal = (uint64_t)1 << 33, count = equal + LAST, many = ((uint64_t)1 << 37) + 5;
     if (!has_room(t, UINT64_C(46000000000))) {
         return;
     }
     t->key_bytes = 4;
     t->value_bytes = 0;
-    nacre_map_config config = test_map_config(t);
-    config.capacity_keys = 2 * LAST;
-    config.growth = NACRE_GROWTH_FIXED;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 2 * LAST);
     uint32_t *keys_on = memory_new(t, count * 4, NACRE_SPACE_DEVICE), last[LAST];
     uint8_t *contained_on = memory_new(t, count, NACRE_SPACE_DEVICE);
     /* On the device: each block of a launch adds to the counts, and reads the count. */
@@ -183,12 +191,7 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
                           &options, t->stream));
     fetch(t, told_on, &told, sizeof told);
     CHECK(t, told.needed == LAST, "%llu matches", LL(told.needed));
-    bool seen[LAST] = {false};
-    for (uint64_t i = 0; i < LAST; i++) {
-        const uint64_t place = told.indices[i] - equal;
-        CHECK(t, place < LAST && !seen[place], "index %llu", LL(told.indices[i]));
-        seen[place] = true;
-    }
+    check_places(t, &told, equal);
 
     const uint64_t meant = MEANT;
     OK(t, nacre_memory_copy(t->device, &meant, 8, &told_on->count, &t->error, t->stream));
@@ -209,5 +212,39 @@ NACRE_TEST_ROW(huge, batch_beyond_one_launch_is_waited_for_for_ever, TEST_WIDTHS
     OK(t, nacre_memory_release(t->device, keys_on, &t->error));
     OK(t, nacre_memory_release(t->device, contained_on, &t->error));
     OK(t, nacre_memory_release(t->device, told_on, &t->error));
+    nacre_map_destroy(map);
+}
+
+NACRE_TEST_ROW(huge, first_launch_is_done_when_the_second_is_refused, TEST_WIDTHS_ONE)
+{
+    /* Goal: an insertion of more than one launch that cannot run beside an open view is refused
+       before the first. Method: a FIXED set with room for the elements of one launch, and one more
+       element, all equal; MEANT of them are meant. Afterwards, without the view, it is done. */
+    const uint64_t room = (uint64_t)1 << 33, meant = MEANT;
+    if (!has_room(t, UINT64_C(78000000000))) {
+        return;
+    }
+    t->key_bytes = 4;
+    t->value_bytes = 0;
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, room);
+    uint32_t *keys_on = memory_new(t, MEANT * 4, NACRE_SPACE_DEVICE);
+    uint64_t *meant_on = memory_new(t, 8, NACRE_SPACE_DEVICE);
+    nacrei_view view;
+    nacre_options options;
+    nacre_options_init(&options, sizeof options);
+    options.count_device = meant_on;
+    options.error = &t->error;
+    OK(t, nacre_memory_fill(t->device, keys_on, MEANT * 4, 0x5A, &t->error, t->stream));
+    OK(t, nacre_memory_copy(t->device, &meant, 8, meant_on, &t->error, t->stream));
+    OK(t, nacre_map_view_begin(map, NACRE_ACCESS_READ, 0, 4, 0, &view, sizeof view, &t->error,
+                               t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT,
+           nacre_map_insert(map, keys_on, NULL, room + 1, &options, t->stream));
+    CHECK(t, test_size(t, map) == 0, "refused, and %llu keys inserted", LL(test_size(t, map)));
+    OK(t, nacre_map_view_end(map, &view, sizeof view, &t->error, t->stream));
+    OK(t, nacre_map_insert(map, keys_on, NULL, room + 1, &options, t->stream));
+    CHECK(t, test_size(t, map) == 1, "size %llu", LL(test_size(t, map)));
+    OK(t, nacre_memory_release(t->device, keys_on, &t->error));
+    OK(t, nacre_memory_release(t->device, meant_on, &t->error));
     nacre_map_destroy(map);
 }

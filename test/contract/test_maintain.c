@@ -57,16 +57,13 @@ NACRE_CONTRACT_TEST(maintain, churn_wears_the_map_out)
      */
     oracle o;
     oracle_init(&o);
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = 27000;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 27000);
     nacre_map_info info;
     nacre_map_info_init(&info, sizeof info);
     OK(t, nacre_map_info_get(map, &info, &t->error));
     const uint64_t n = info.capacity_slots * 8 / 10 / 10 * 10, tenth = n / 10;
-    CHECK(t, n <= config.capacity_keys, "%llu slots for %llu keys",
-          (unsigned long long)info.capacity_slots, (unsigned long long)config.capacity_keys);
+    CHECK(t, n <= info.capacity_keys, "%llu slots for %llu keys", LL(info.capacity_slots),
+          LL(info.capacity_keys));
     uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
     test_do(t, map, &o, NACREI_INSERT, keys, values, n);
     nacre_map_statistics fresh, worn;

@@ -3,8 +3,6 @@
 #include "nacre/core/slot.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* Is a number selected? On real numbers, not by the library's way. */
 static bool holds(const nacre_condition *c, uint64_t x, uint32_t bytes)
 {

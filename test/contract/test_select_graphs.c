@@ -4,15 +4,7 @@
 #include "support/batch.h"
 
 #if NACRE_HAVE_CUDA
-#include <cuda_runtime_api.h>
-
-#define LL(x) ((unsigned long long)(x))
-
-#define CUDA(t, call)                                                        \
-    do {                                                                     \
-        cudaError_t result = (call);                                         \
-        CHECK((t), result == cudaSuccess, "%s", cudaGetErrorString(result)); \
-    } while (0)
+#include "support/cuda.h"
 
 enum { ROOM = 300000, LOOKED_UP = 1000 };
 

@@ -100,10 +100,7 @@ NACRE_CONTRACT_TEST(side_keys, side_key_is_outside_of_the_capacity)
             oracle o;
             oracle_init(&o);
             o.capacity_keys = sizes[i];
-            nacre_map_config config = test_map_config(t);
-            config.growth = NACRE_GROWTH_FIXED;
-            config.capacity_keys = sizes[i];
-            nacre_map *map = test_map_create(t, &config);
+            nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, sizes[i]);
             uint64_t *values = test_values(t, keys, ALL);
             for (uint64_t k = 0; k < ALL && variant == 2; k++) {
                 test_do_one(t, map, &o, NACREI_INSERT, keys[k], values[k]);

@@ -10,10 +10,7 @@ NACRE_CONTRACT_TEST(size, size_drifts)
     oracle o;
     oracle_init(&o);
     o.capacity_keys = 700;
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = 700;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 700);
     for (int round = 0; round < 200; round++) {
         uint64_t n = 1 + test_random_below(&t->random, 600);
         uint64_t *keys = test_host(t, n * 8);
@@ -85,10 +82,7 @@ NACRE_CONTRACT_TEST(size, fault_is_lost_or_sticks)
     oracle o;
     oracle_init(&o);
     o.capacity_keys = 10;
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = 10;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 10);
     uint64_t *keys = test_keys(t, 0, 20), *values = test_values(t, keys, 20);
     uint32_t bits = 77;
     nacre_map_info info;

@@ -7,8 +7,6 @@
 #include "support/allocator.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 enum {
     SUBMAPS = 256,
     SUBMAP_BYTES = 65536,

@@ -6,6 +6,16 @@
 #include "contract/view_batch.h"
 
 #if NACRE_HAVE_CUDA
+static void refused_beside_any_view(test *t, nacre_map *map, uint64_t many)
+{
+    nacrei_view view;
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_clear(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_maintain(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, many, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
+}
+
 NACRE_CONTRACT_TEST_ONCE(view_order, call_conflicts_with_an_open_view)
 {
     /* Goal: what must not run beside an open view says WOULD_WAIT and does nothing, and the rest
@@ -45,12 +55,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, call_conflicts_with_an_open_view)
                nacre_map_insert(map, keys_on.data, values_on.data, many, &options, t->stream));
         test_array_read(t, &counts_on, after);
         CHECK(t, memcmp(before, after, sizeof before) == 0, "counts of a refused call are written");
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_clear(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_maintain(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, many, &t->error, t->stream));
-        STATUS(t, NACRE_ERROR_WOULD_WAIT,
-               view_begin(t, map, NACRE_ACCESS_ERASE, 0, &second, t->stream));
+        refused_beside_any_view(t, map, many);
         STATUS(t, inserts ? NACRE_ERROR_WOULD_WAIT : NACRE_ERROR_UNSUPPORTED,
                view_begin(t, map, NACRE_ACCESS_INSERT, many, &second, t->stream));
         STATUS(t, beside, view_begin(t, map, NACRE_ACCESS_READ, 0, &second, t->stream));
@@ -145,10 +150,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, view_that_begins_beside_an_end_misses_room)
         return;
     }
     enum { N = 500, ROUNDS = 500 };
-    nacre_map_config config = test_map_config(t);
-    config.growth = NACRE_GROWTH_FIXED;
-    config.capacity_keys = 2 * N;
-    nacre_map *map = test_map_create(t, &config);
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, 2 * N);
     nacre_stream other;
     OK(t, nacre_stream_create(t->device, &other, &t->error));
     uint64_t *keys = test_keys(t, 0, 2 * N);
@@ -207,6 +209,25 @@ NACRE_CONTRACT_TEST_ONCE(view_order, open_view_stops_a_deferred_map)
     test_array_free(t, &keys_on);
     free(keys);
     nacre_map_destroy(map);
+}
+
+/* A view that was begun in a capture and is ended outside of it, and the other way round. */
+static void end_outside(test *t, nacre_map *map)
+{
+    nacrei_view view;
+    cudaGraph_t graph;
+    test_wait(t);
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, 0, &view, t->stream));
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphDestroy(graph));
+    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* ended nevertheless */
+    OK(t, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* still open */
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphDestroy(graph));
+    OK(t, view_end(t, map, &view, t->stream));
 }
 
 NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
@@ -269,18 +290,7 @@ NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
             free(more);
         }
     }
-    test_wait(t);
-    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
-    OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, 0, &view, t->stream));
-    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
-    CUDA(t, cudaGraphDestroy(graph));
-    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* ended nevertheless */
-    OK(t, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));
-    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
-    STATUS(t, NACRE_ERROR_ARGUMENT, view_end(t, map, &view, t->stream)); /* still open */
-    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
-    CUDA(t, cudaGraphDestroy(graph));
-    OK(t, view_end(t, map, &view, t->stream));
+    end_outside(t, map);
     test_compare(t, map, &o, 100);
     CUDA(t, cudaGraphExecDestroy(exec));
     view_arrays_free(t, &on);

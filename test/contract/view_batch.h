@@ -6,21 +6,13 @@
 #include "contract/views.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* nacre_map_view_begin and _end with the row's widths; any status is accepted. */
 nacre_status view_begin(test *t, nacre_map *map, uint32_t access, uint64_t new_keys,
                         nacrei_view *view, nacre_stream stream);
 nacre_status view_end(test *t, nacre_map *map, nacrei_view *view, nacre_stream stream);
 
 #if NACRE_HAVE_CUDA
-#include <cuda_runtime_api.h>
-
-#define CUDA(t, call)                                                        \
-    do {                                                                     \
-        cudaError_t result = (cudaError_t)(call);                            \
-        CHECK((t), result == cudaSuccess, "%s", cudaGetErrorString(result)); \
-    } while (0)
+#include "support/cuda.h"
 
 /* The arrays of a batch, on the device. */
 typedef struct view_arrays {

@@ -7,8 +7,6 @@
 #include "nacre/core/slot.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* What one sequence is about. */
 typedef struct sequence {
     const char *name;

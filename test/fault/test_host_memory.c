@@ -12,8 +12,6 @@
 #include "support/harness.h"
 #include "support/hash_inverse.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *pointer, size_t bytes);

@@ -4,8 +4,6 @@
 #include "support/allocator.h"
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* A small device with a refusing allocator, and the map and oracle of a script. */
 typedef struct stage {
     test_allocator *allocator;

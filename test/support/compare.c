@@ -2,8 +2,6 @@
 /* The whole map against the oracle: test_compare, see batch.h. */
 #include "support/batch.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 uint64_t test_size(test *t, nacre_map *map)
 {
     uint64_t size = UINT64_MAX, async = UINT64_MAX;

@@ -139,11 +139,17 @@ nacre_map *test_map_create(test *t, const nacre_map_config *config)
     return map;
 }
 
-nacre_map *test_map_new(test *t, uint64_t capacity_keys)
+nacre_map *test_map_growing(test *t, uint32_t growth, uint64_t capacity_keys)
 {
     nacre_map_config config = test_map_config(t);
+    config.growth = growth;
     config.capacity_keys = capacity_keys;
     return test_map_create(t, &config);
+}
+
+nacre_map *test_map_new(test *t, uint64_t capacity_keys)
+{
+    return test_map_growing(t, NACRE_GROWTH_WAIT, capacity_keys);
 }
 
 nacre_map_info test_info(test *t, const nacre_map *map)

@@ -47,6 +47,9 @@
 #include <criterion/criterion.h>
 #endif
 
+/* For printf. */
+#define LL(x) ((unsigned long long)(x))
+
 typedef struct test_allocator test_allocator;     /* allocator.h */
 typedef struct test_array_cache test_array_cache; /* array.h */
 
@@ -144,9 +147,10 @@ nacre_device *test_device_open(test *t, const nacre_allocator *allocator);
 /* A config of the row's widths, with a seed from the row's random numbers. */
 nacre_map_config test_map_config(test *t);
 
-/* A map of that config, or of all defaults with this capacity. */
+/* A map of that config, or of all defaults with this capacity, or this mode of growth too. */
 nacre_map *test_map_create(test *t, const nacre_map_config *config);
 nacre_map *test_map_new(test *t, uint64_t capacity_keys);
+nacre_map *test_map_growing(test *t, uint32_t growth, uint64_t capacity_keys);
 
 /* What info says now. */
 nacre_map_info test_info(test *t, const nacre_map *map);

@@ -3,8 +3,6 @@
 #include "support/batch.h"
 #include "support/reduce.h"
 
-#define LL(x) ((unsigned long long)(x))
-
 /* The elements of a batch that share a key: a chain through `next`, ending in UINT64_MAX. */
 typedef struct group {
     uint64_t key;
