@@ -23,6 +23,7 @@
  *     NACRE_TEST_SEED=n          another random sequence; failures print it
  *     NACRE_TEST_STEPS=n         steps of each random sequence, rounds of churn
  *     NACRE_TEST_ROWS=text       only rows with that in "suite/name"
+ *     NACRE_TEST_WIDTHS=n        only the first n of the widths (8,8) (8,4) (8,0) (4,8) (4,4) (4,0)
  *     NACRE_TEST_THREADS=n       threads of the CPU device; default 3
  *     NACRE_TEST_ALLOCATOR=1     devices get a caller's allocator that checks how it is used
  *     NACRE_TEST_REQUIRE_CUDA=1  no CUDA device is a failure, not a skip
