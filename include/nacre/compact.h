@@ -2,7 +2,7 @@
 /*
  * Compaction: copies the items of an array that a mask or a condition keeps, densely, to another.
  * A function on a device, which has nothing to do with maps; retrieving from a map is the same
- * problem with slots for items (map.h). UNSTABLE until 0.1 is released.
+ * problem with slots for items (map.h).
  *
  *     nacre_compaction what;
  *     nacre_options options;

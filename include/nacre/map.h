@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map: keys of 4 or 8 bytes to values of 0 (a set), 4 or 8 bytes. UNSTABLE until the CUDA map
- * is complete.
+ * The map: keys of 4 or 8 bytes to values of 0 (a set), 4 or 8 bytes.
  *
  * MODEL. A map is given batches: arrays of keys, of values, and a count. A call enqueues its batch
  * on a stream and returns; on the CPU it has finished by then. Keys and values are bits: signed

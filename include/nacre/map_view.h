@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views: a map inside of the program's own CUDA kernels. UNSTABLE, as map.h.
+ * Views: a map inside of the program's own CUDA kernels.
  *
  * MODEL. Between nacre_map_view_begin and nacre_map_view_end, kernels of the program's own take a
  * copy of a view as a parameter and call find, insert and the rest, one key per thread and call.

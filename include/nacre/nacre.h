@@ -5,7 +5,7 @@
  * This header includes the whole interface. The manual is in map.h; device.h says how a backend is
  * chosen, types.h what the options of a batch call mean, status.h what can go wrong.
  *
- * The interface is unstable until 1.0, and map.h until the CUDA map is complete: see CHANGELOG.md.
+ * What stands here is settled; until 1.0 a minor version may still change it: see CHANGELOG.md.
  */
 #ifndef NACRE_NACRE_H
 #define NACRE_NACRE_H
