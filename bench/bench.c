@@ -13,8 +13,6 @@ const char *const bench_algorithms[BENCH_ALGORITHMS] = {
     "auto",    "global_atomic", "block_atomic", "warp_aggregated", "tile_4", "tile_8",
     "tile_16", "tile_32",       "block_scan",   "device_select",   "stable"};
 
-const uint32_t bench_widths[BENCH_WIDTHS][2] = {{8, 4}, {4, 4}, {8, 0}};
-
 bench_parameters bench_defaults(const bench_profile *profile)
 {
     return (bench_parameters){.side = profile->side,
@@ -46,6 +44,13 @@ uint32_t bench_loads(const bench_profile *profile, const double **loads)
     static const double some[] = {0.5, 0.8, 0.9};
     *loads = profile->full ? all : some;
     return profile->full ? sizeof all / sizeof all[0] : sizeof some / sizeof some[0];
+}
+
+uint32_t bench_widths(const bench_profile *profile, const uint32_t (**widths)[2])
+{
+    static const uint32_t all[][2] = {{8, 4}, {4, 4}, {8, 0}, {4, 8}, {4, 0}};
+    *widths = all;
+    return profile->full ? sizeof all / sizeof all[0] : 3;
 }
 
 bench_parameters *bench_keep(const bench_parameters *parameters, const char *name)
@@ -128,7 +133,7 @@ void bench_must(bench_run *run, nacre_status status)
     }
 }
 
-void *bench_memory(bench_run *run, uint64_t bytes)
+static void *allocate(bench_run *run, uint64_t bytes)
 {
     void *memory = NULL;
     if (run->failed || bytes == 0) {
@@ -142,7 +147,15 @@ void *bench_memory(bench_run *run, uint64_t bytes)
                                           &run->error));
     if (memory != NULL) {
         run->memory[run->memories++] = memory;
-        /* On the CPU the first touch of fresh memory is not what a case measures. */
+    }
+    return memory;
+}
+
+void *bench_memory(bench_run *run, uint64_t bytes)
+{
+    void *memory = allocate(run, bytes);
+    if (memory != NULL) {
+        /* Right answers of an earlier case must not be found in it; nor is the first touch timed. */
         bench_must(run, nacre_memory_fill(run->side->device, memory, bytes, 0xAA, &run->error,
                                           run->side->stream));
     }
@@ -151,10 +164,10 @@ void *bench_memory(bench_run *run, uint64_t bytes)
 
 void *bench_make(bench_run *run, const bench_keys *keys, uint64_t count, void **values)
 {
-    void *memory = bench_memory(run, count * keys->key_bytes);
+    void *memory = allocate(run, count * keys->key_bytes);
     void *of_values = NULL;
     if (values != NULL) {
-        *values = of_values = bench_memory(run, count * run->p->value_bytes);
+        *values = of_values = allocate(run, count * run->p->value_bytes);
     }
     if (!run->failed) {
         run->side->make(run->side, keys, memory, of_values, run->p->value_bytes, count);
@@ -175,7 +188,7 @@ void bench_create(bench_run *run, double load)
     config.value_bytes = run->p->value_bytes;
     config.growth = NACRE_GROWTH_FIXED;
     config.load_max = load > 0.92 ? 0.95 : 0.94;
-    config.capacity_keys = (uint64_t)((double)run->p->slots * (config.load_max - 0.01));
+    config.capacity_keys = (uint64_t)((double)run->p->slots * config.load_max);
     config.seed = 1; /* every run of a case meets the same table */
     config.error = &run->error;
     bench_must(run, nacre_map_create(run->side->device, &config, &run->map));

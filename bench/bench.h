@@ -76,9 +76,8 @@ uint32_t bench_loads(const bench_profile *profile, const double **loads);
 #define BENCH_ALGORITHMS (NACRE_COMPACT_STABLE + 1)
 extern const char *const bench_algorithms[BENCH_ALGORITHMS];
 
-/* The widths beside 8 + 8 that are shown. */
-#define BENCH_WIDTHS 3
-extern const uint32_t bench_widths[BENCH_WIDTHS][2];
+/* The widths beside 8 + 8: some, or all. */
+uint32_t bench_widths(const bench_profile *profile, const uint32_t (**widths)[2]);
 
 typedef struct bench_run {
     gbench_state *state;

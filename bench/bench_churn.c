@@ -74,10 +74,8 @@ void bench_cases_churn(const bench_profile *profile)
 {
     bench_parameters p = bench_defaults(profile);
     p.load = 0.8;
-    p.rounds = 3;
-    p.batch = p.side->capture != NULL ? 100 : 20; /* rounds of churn */
+    p.batch = p.side->capture != NULL ? 100 : 10; /* rounds of churn */
     bench_add("churn", churn, &p, "load=%.2f/rounds=%" PRIu64, p.load, p.batch);
-    p.rounds = profile->rounds;
     for (p.absent_rate = 0; p.absent_rate <= 1; p.absent_rate++) {
         bench_add(p.absent_rate > 0 ? "find_miss" : "find_hit", find_churned, &p,
                   "churned/load=%.2f/rounds=%" PRIu64, p.load, p.batch);

@@ -30,7 +30,8 @@ static void find(gbench_state *state, const void *argument)
     const bench_keys keys = {p->kind, p->key_bytes, 0, run.count, p->skew, p->absent_rate};
     char *looked_up = bench_make(&run, &keys, batches * count, NULL);
     uint8_t *answers = bench_memory(&run, batches * count * bytes);
-    for (uint64_t round = 0; bench_round(&run); round++) {
+    uint64_t round = 0;
+    for (; bench_round(&run); round++) {
         const void *these = looked_up + round % batches * count * p->key_bytes;
         uint8_t *out = answers + round % batches * count * bytes;
         bench_start(&run);
@@ -40,7 +41,8 @@ static void find(gbench_state *state, const void *argument)
                        : nacre_map_find(run.map, these, count, out, &options, run.side->stream));
         bench_stop(&run);
     }
-    bench_expect_answers(&run, &keys, answers, bytes, missing, batches * count);
+    bench_expect_answers(&run, &keys, answers, bytes, missing,
+                         (round < batches ? round : batches) * count);
     bench_expect_size(&run, run.count);
     bench_tell_probes(&run, p->absent_rate);
     bench_finish(&run, BENCH_READ, (double)count, (double)(count * (p->key_bytes + bytes + 32)));
@@ -61,17 +63,18 @@ static void add_loads(const bench_profile *profile)
 {
     static const double targeted[] = {0.5, 0.8, 0.9};
     const double *loads;
-    uint32_t count = bench_loads(profile, &loads);
+    const uint32_t(*widths)[2];
+    const uint32_t count = bench_loads(profile, &loads), others = bench_widths(profile, &widths);
     bench_parameters p = bench_defaults(profile);
     for (p.absent_rate = 0; p.absent_rate <= 1; p.absent_rate++) {
         for (uint32_t i = 0; i < count; i++) {
             p.load = loads[i];
             add(&p, "");
         }
-        for (uint32_t w = 0; w < BENCH_WIDTHS; w++) {
+        for (uint32_t w = 0; w < others; w++) {
             bench_parameters other = p;
-            other.key_bytes = bench_widths[w][0];
-            other.value_bytes = bench_widths[w][1];
+            other.key_bytes = widths[w][0];
+            other.value_bytes = widths[w][1];
             for (uint32_t i = 0; i < sizeof targeted / sizeof targeted[0]; i++) {
                 other.load = targeted[i];
                 add(&other, "");
@@ -107,14 +110,21 @@ void bench_cases_find(const bench_profile *profile)
     }
     p.absent_rate = 0;
     p.kind = BENCH_ZIPF;
-    for (p.skew = profile->full ? 0.2 : 1.0; p.skew < 1.3; p.skew += 0.2) {
-        if (profile->full || p.skew == 1.0) {
+    for (int tenths = 0; tenths <= 12; tenths += 2) {
+        p.skew = tenths / 10.0;
+        if (profile->full || tenths == 10) {
             bench_add("find_hit", find, &p, "load=%.2f/zipf=%.2f", p.load, p.skew);
         }
     }
+    p.kind = BENCH_GAUSSIAN;
+    p.skew = 0.1;
+    if (profile->full) {
+        bench_add("find_hit", find, &p, "load=%.2f/gaussian=%.2f", p.load, p.skew);
+    }
     p.kind = BENCH_SHUFFLED;
+    p.load = 0.8;
     p.rounds = 50;
-    for (p.batch = 1000; p.batch <= profile->keys / 2; p.batch *= profile->full ? 10 : 1000) {
+    for (p.batch = 1; p.batch <= profile->keys; p.batch *= profile->full ? 10 : 1000) {
         bench_add("find_hit", find, &p, "load=%.2f/batch=%s", p.load, bench_human(p.batch).text);
     }
 }

@@ -225,7 +225,6 @@ void bench_cases_growth(const bench_profile *profile)
 {
     static const uint64_t batches[] = {1000000, 4000000, 16000000, 100000000};
     bench_parameters p = bench_defaults(profile);
-    p.rounds = 3;
     p.batch = profile->keys < 1000000 ? 1000 : profile->keys < 50000000 ? 100000 : 1000000;
     p.first_slots = 1000;
     add_growth(&p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The four insertions: of new keys into reserved room up to a load, of keys drawn with repetition
- * (so many a key on average, Zipf's law, around a middle) into an empty map, and of very few keys
- * that are all there.
+ * The four insertions: of new keys into reserved room up to a load, at once and in batches; of keys
+ * drawn with repetition (so many a key on average, Zipf's law, around a middle) into an empty map;
+ * and of very few keys that are all there.
  */
 #include "cases.h"
 
@@ -43,7 +43,7 @@ static double bytes_of(const bench_parameters *p, uint64_t count)
     return (double)(count * (p->key_bytes + values + bench_slot_bytes(p)));
 }
 
-/* New keys into an empty map, up to a load. */
+/* New keys into an empty map, up to a load: at once, or so many a call. */
 static void fresh(gbench_state *state, const void *argument)
 {
     bench_run run;
@@ -53,10 +53,15 @@ static void fresh(gbench_state *state, const void *argument)
     void *out = run.p->operation == FIND_OR_INSERT
                     ? bench_memory(&run, run.count * run.p->value_bytes)
                     : NULL;
+    const uint64_t batch = run.p->batch == 0 ? run.count : run.p->batch;
     while (bench_round(&run)) {
         bench_must(&run, nacre_map_clear(run.map, &run.error, run.side->stream));
         bench_start(&run);
-        change(&run, run.keys, run.values, run.count, out);
+        for (uint64_t at = 0; at < run.count && !run.failed; at += batch) {
+            change(&run, (char *)run.keys + at * run.p->key_bytes,
+                   (char *)run.values + at * run.p->value_bytes,
+                   run.count - at < batch ? run.count - at : batch, out);
+        }
         bench_stop(&run);
     }
     bench_expect_size(&run, run.count);
@@ -111,7 +116,7 @@ static void drawn(gbench_state *state, const void *argument)
         bench_expect_found(&run, &keys, p->keys);
     }
     bench_finish(&run, BENCH_UPDATE, (double)p->keys, bytes_of(p, p->keys));
-    bench_counter(&run, "distinct", (double)distinct);
+    bench_counter(&run, "load", (double)distinct / (double)run.slots);
     bench_close(&run);
 }
 
@@ -162,10 +167,24 @@ static void add_drawn(const bench_profile *profile, uint32_t operation, uint32_t
     p.range = p.keys / multiplicity;
     p.slots = (uint64_t)((double)p.range / p.load);
     if (kind == BENCH_UNIFORM) {
-        bench_add(names[operation], drawn, &p, "load=0.50/multiplicity=%" PRIu64, multiplicity);
+        bench_add(names[operation], drawn, &p, "multiplicity=%" PRIu64, multiplicity);
     } else {
-        bench_add(names[operation], drawn, &p, "load=0.50/%s=%.2f",
-                  kind == BENCH_ZIPF ? "zipf" : "gaussian", skew);
+        bench_add(names[operation], drawn, &p, "%s=%.2f", kind == BENCH_ZIPF ? "zipf" : "gaussian",
+                  skew);
+    }
+}
+
+static void add_skewed(const bench_profile *profile)
+{
+    static const double zipf[] = {1.0, 0, 0.2, 0.4, 0.6, 0.8, 1.2}, gaussian[] = {0.1, 0.5, 1};
+    static const uint32_t operations[] = {INSERT_OR_APPLY, INSERT};
+    for (uint32_t o = 0; o < (profile->full ? 2 : 1); o++) {
+        for (uint32_t i = 0; i < (profile->full ? sizeof zipf / sizeof zipf[0] : 1); i++) {
+            add_drawn(profile, operations[o], BENCH_ZIPF, 1, zipf[i]);
+        }
+        for (uint32_t i = 0; profile->full && i < sizeof gaussian / sizeof gaussian[0]; i++) {
+            add_drawn(profile, operations[o], BENCH_GAUSSIAN, 1, gaussian[i]);
+        }
     }
 }
 
@@ -183,21 +202,33 @@ static void add_fresh(const bench_profile *profile, uint32_t operation)
     }
 }
 
-void bench_cases_insert(const bench_profile *profile)
+/* Insertions of other widths, and in batches. */
+static void add_others(const bench_profile *profile)
 {
-    static const double skews[] = {0.2, 0.4, 0.6, 0.8, 1.2};
-    static const uint64_t ranges[] = {1000000, 100};
-    for (uint32_t operation = 0; operation < OPERATIONS; operation++) {
-        add_fresh(profile, operation);
-    }
-    for (uint32_t w = 0; w < BENCH_WIDTHS; w++) {
-        bench_parameters p = bench_defaults(profile);
-        p.key_bytes = bench_widths[w][0];
-        p.value_bytes = bench_widths[w][1];
+    const uint32_t(*widths)[2];
+    const uint32_t count = bench_widths(profile, &widths);
+    bench_parameters p = bench_defaults(profile);
+    for (uint32_t w = 0; w < count; w++) {
+        p.key_bytes = widths[w][0];
+        p.value_bytes = widths[w][1];
         for (p.load = 0.5; p.load < 0.9; p.load += 0.3) {
             bench_add(names[INSERT], fresh, &p, "load=%.2f", p.load);
         }
     }
+    p = bench_defaults(profile);
+    for (p.batch = 10000; profile->full && p.batch < p.keys; p.batch *= 10) {
+        bench_add(names[INSERT], fresh, &p, "load=%.2f/batch=%s", p.load,
+                  bench_human(p.batch).text);
+    }
+}
+
+void bench_cases_insert(const bench_profile *profile)
+{
+    static const uint64_t ranges[] = {1000000, 100};
+    for (uint32_t operation = 0; operation < OPERATIONS; operation++) {
+        add_fresh(profile, operation);
+    }
+    add_others(profile);
     for (uint32_t operation = 0; operation < OPERATIONS; operation++) {
         for (uint64_t multiplicity = profile->full ? 1 : 4;
              multiplicity <= (profile->full ? 16 : 4); multiplicity *= 2) {
@@ -210,9 +241,5 @@ void bench_cases_insert(const bench_profile *profile)
             bench_add(names[operation], repeated, &p, "distinct=%" PRIu64, p.range);
         }
     }
-    add_drawn(profile, INSERT_OR_APPLY, BENCH_ZIPF, 1, 1.0);
-    for (uint32_t i = 0; profile->full && i < sizeof skews / sizeof skews[0]; i++) {
-        add_drawn(profile, INSERT_OR_APPLY, BENCH_ZIPF, 1, skews[i]);
-        add_drawn(profile, INSERT_OR_APPLY, BENCH_GAUSSIAN, 1, skews[i]);
-    }
+    add_skewed(profile);
 }

@@ -81,9 +81,11 @@ void bench_cases_retrieve(const bench_profile *profile)
         p.key_bytes = p.value_bytes = 4;
         add_algorithms(p);
     }
-    for (uint32_t w = 0; w < BENCH_WIDTHS; w++) {
-        p.key_bytes = bench_widths[w][0];
-        p.value_bytes = bench_widths[w][1];
+    const uint32_t(*widths)[2];
+    const uint32_t others = bench_widths(profile, &widths);
+    for (uint32_t w = 0; w < others; w++) {
+        p.key_bytes = widths[w][0];
+        p.value_bytes = widths[w][1];
         for (p.load = 0.5; p.load < 1; p.load += 0.4) {
             bench_add("retrieve", retrieve, &p, "load=%.2f", p.load);
         }

@@ -282,6 +282,7 @@ int main(int argc, char **argv)
 
     duel_workload workload = make_workload(count);
     for (int repetition = 0; repetition < repetitions; repetition++) {
+        fprintf(stderr, "cpu_duel: repetition %d of %d\n", repetition + 1, repetitions);
         for (int i = 0; i < contenders; i++) {
             duel_times *times = &all[i].times[repetition];
 #ifndef NACRE_DUEL_NO_BOOST

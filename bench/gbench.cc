@@ -14,11 +14,13 @@
 
 struct gbench_state {
     benchmark::State *state;
-    std::vector<double> seconds;
+    uint64_t rounds, round;      /* wanted, begun since the warm-up */
+    std::vector<double> seconds; /* of each */
     std::string summary;
     bool warm;     /* the warm-up has begun */
     bool counting; /* it is over */
     bool ended;    /* skipped or failed */
+    bool failed;
     std::chrono::steady_clock::time_point begun;
 };
 
@@ -34,8 +36,7 @@ struct entry {
 
 std::vector<entry> entries;
 std::string filter = ".";
-size_t chosen, begun;
-bool failed;
+size_t chosen, begun, skipped, failed;
 
 /* Each case prints its own line as it ends, so there is nothing left to say. */
 class silent : public benchmark::BenchmarkReporter
@@ -63,15 +64,21 @@ double quantile(std::vector<double> values, double which)
 
 void run(benchmark::State &state, const entry &entry)
 {
-    gbench_state own = {&state, {}, "", false, false, false, {}};
+    gbench_state own = {&state, entry.rounds, 0, {}, "", false, false, false, false, {}};
     std::printf("[%3zu/%zu] %-58s ", ++begun, chosen, entry.name.c_str());
     std::fflush(stdout);
-    entry.function(&own, entry.argument);
+    while (state.KeepRunning()) {
+        entry.function(&own, entry.argument);
+        state.SetIterationTime(gbench_median(&own));
+    }
+    failed += own.failed;
+    skipped += own.ended && !own.failed;
     if (!own.ended) {
         double median = quantile(own.seconds, 0.5);
         double spread = quantile(own.seconds, 0.75) - quantile(own.seconds, 0.25);
         state.counters["seconds"] = median;
         state.counters["spread"] = median > 0 ? spread / median : 0;
+        state.counters["rounds"] = (double)own.seconds.size();
     }
     std::printf("%s\n", own.summary.c_str());
     std::fflush(stdout);
@@ -130,7 +137,7 @@ int gbench_run(void)
         chosen++;
         benchmark::RegisterBenchmark(entry.name.c_str(),
                                      [&entry](benchmark::State &state) { run(state, entry); })
-            ->Iterations((benchmark::IterationCount)entry.rounds)
+            ->Iterations(1)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
     }
@@ -139,9 +146,13 @@ int gbench_run(void)
         return 1;
     }
     silent reporter;
+    const auto before = std::chrono::steady_clock::now();
     benchmark::RunSpecifiedBenchmarks(&reporter);
     benchmark::Shutdown();
-    return failed ? 1 : 0;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+    std::printf("%zu cases in %.0f s: %zu failed, %zu skipped\n", chosen, took.count(), failed,
+                skipped);
+    return failed > 0 ? 1 : 0;
 }
 
 int gbench_next(gbench_state *state)
@@ -155,19 +166,23 @@ int gbench_next(gbench_state *state)
         state->begun = now;
         return 1;
     }
-    if (!state->counting &&
-        now - state->begun < std::chrono::duration<double>(GBENCH_WARM_SECONDS)) {
-        return 1;
+    const std::chrono::duration<double> so_far = now - state->begun;
+    if (!state->counting) {
+        if (so_far.count() < GBENCH_WARM_SECONDS) {
+            return 1;
+        }
+        state->counting = true;
+        state->begun = now;
+    } else if (state->round >= GBENCH_ROUNDS_MIN && so_far.count() > GBENCH_LONG_SECONDS) {
+        return 0;
     }
-    state->counting = true;
-    return state->state->KeepRunning() ? 1 : 0;
+    return state->round++ < state->rounds ? 1 : 0;
 }
 
 void gbench_seconds(gbench_state *state, double seconds)
 {
     if (state->counting) {
         state->seconds.push_back(seconds);
-        state->state->SetIterationTime(seconds);
     }
 }
 
@@ -195,6 +210,6 @@ void gbench_skip(gbench_state *state, const char *why)
 
 void gbench_fail(gbench_state *state, const char *why)
 {
-    failed = true;
+    state->failed = true;
     end(state, std::string("FAILED: ") + why);
 }

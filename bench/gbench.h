@@ -12,7 +12,8 @@
  *     gbench_counter(state, "keys/s", keys / gbench_median(state));
  *
  * The first rounds are a warm-up whose times do not count: one, or as many as begin within
- * GBENCH_WARM_SECONDS. Median and spread of the others become the counters `seconds` and `spread`.
+ * GBENCH_WARM_SECONDS. The others become the counters `seconds`, their median, `spread` and
+ * `rounds`. For Google Benchmark a case is one iteration, which took the median.
  */
 #ifndef NACRE_BENCH_GBENCH_H
 #define NACRE_BENCH_GBENCH_H
@@ -22,6 +23,10 @@
  * background, gigabytes for some ten milliseconds, and take a tenth of the bandwidth meanwhile.
  */
 #define GBENCH_WARM_SECONDS 0.03
+
+/* A case whose rounds, and what lies between them, take longer than this ends after so many. */
+#define GBENCH_LONG_SECONDS 1.0
+#define GBENCH_ROUNDS_MIN   3
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +44,10 @@ void gbench_init(int *argc, char **argv);
 /* A line about the machine, kept with the results. */
 void gbench_context(const char *name, const char *value);
 
-/* A case of so many rounds; `argument` stays the caller's, and valid until gbench_run returns. */
+/*
+ * A case of so many rounds, or fewer where they take long; `argument` stays the caller's, and valid
+ * until gbench_run returns.
+ */
 void gbench_add(const char *name, uint64_t rounds, gbench_function function, const void *argument);
 
 /* Runs the cases that --benchmark_filter names, a line each. 0: all went well; 1: some failed. */

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
+
 /* Six tables with 8-byte keys and values fit, which is what the hungriest case holds. */
 static void fit(bench_profile *profile)
 {
@@ -105,6 +107,7 @@ int main(int argc, char **argv)
     gbench_init(&argc, argv);
     const char *profile = take_profile(&argc, argv);
     gbench_context("profile", profile);
+    gbench_context("commit", BENCH_COMMIT);
 #if defined(__clang__)
     gbench_context("compiler", __VERSION__); /* begins with the name */
 #else

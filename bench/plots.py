@@ -34,38 +34,43 @@ def save(figure, folder, file, plot):
 
 def draw_over_load(results, side, folder, plot, counter, title, file):
     figure, axes = plot.subplots(figsize=(9, 5))
+    scale, unit = unit_of(side) if counter == "keys/s" else (1, "ratio to the limit")
+    goals = False
     for operation in OVER_LOAD:
         if counter == "keys/s" and operation in ("retrieve", "maintain"):
             continue  # bounded by bytes: another scale
         cases = over_load(results, side, operation, "k8v8")
         if not cases:
             continue
-        scale = unit_of(side)[0] if counter == "keys/s" else 1
+        loads = [case.get("load") for case in cases]
+        of = ", of " + cases[0].limit()[0] if counter == "ratio" else ""
         (line,) = axes.plot(
-            [case.get("load") for case in cases],
-            [case.get(counter) / scale for case in cases],
-            marker="o",
-            label=operation,
+            loads, [case.get(counter) / scale for case in cases], marker="o", label=operation + of
         )
         if counter == "keys/s" and cases[0].get("predicted"):
             axes.plot(
-                [case.get("load") for case in cases],
+                loads,
                 [case.get("predicted") / scale for case in cases],
                 linestyle=":",
                 color=line.get_color(),
                 label=operation + ", predicted",
             )
-        goals = [case for case in cases if "min:" + counter in case.counters]
-        axes.scatter(
-            [case.get("load") for case in goals],
-            [case.get("min:" + counter) for case in goals],
-            marker="_",
-            s=300,
-            color=line.get_color(),
-        )
-    axes.set_xlabel("load")
-    axes.set_ylabel(unit_of(side)[1] if counter == "keys/s" else "ratio (dashes: targets)")
+        for case in cases:
+            if "min:" + counter in case.counters:
+                goals = True
+                axes.scatter(
+                    case.get("load"),
+                    case.get("min:" + counter) / scale,
+                    marker="_",
+                    s=300,
+                    color=line.get_color(),
+                )
+    if goals:
+        axes.scatter([], [], marker="_", s=300, color="gray", label="targets")
+    axes.set_xlim(0, 1)
     axes.set_ylim(bottom=0)
+    axes.set_xlabel("load: keys by slots")
+    axes.set_ylabel(unit)
     axes.set_title("%s, %s, 8-byte keys and values" % (title, side))
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
@@ -121,9 +126,11 @@ def draw_over_batch(results, side, folder, plot, file):
         for case in results.cases
         if case.side == side
         and case.operation == "find_hit"
-        and re.fullmatch(r"load=0.50/batch=.*", case.rest)
+        and re.fullmatch(r"load=0.80(/batch=.*)?", case.rest)
+        and case.widths == "k8v8"
         and case.get("keys/s")
     ]
+    cases.sort(key=lambda case: case.get("keys"))
     if len(cases) < 3:
         return None
     figure, axes = plot.subplots(figsize=(9, 5))
@@ -133,8 +140,8 @@ def draw_over_batch(results, side, folder, plot, file):
         marker="o",
     )
     axes.set_xlabel("keys a call")
-    axes.set_ylabel(unit_of(side)[1])
-    axes.set_title("Lookups against batch length, %s, load 0.5" % side)
+    axes.set_ylabel(unit_of(side)[1] + ", a call by itself")
+    axes.set_title("find_hit against batch length, %s, load 0.8, 8-byte keys and values" % side)
     axes.grid(alpha=0.3, which="both")
     save(figure, folder, file, plot)
     return "Batch length, " + side, file
@@ -149,13 +156,13 @@ def draw_compaction(results, side, folder, plot, file):
             if case.widths == "b8":
                 algorithms.setdefault(found.group(1), []).append(case)
             if found.group(1) == "auto":
-                sizes.setdefault(case.widths[1:] + " bytes", []).append(case)
+                sizes.setdefault("items of %s B" % case.widths[1:], []).append(case)
     if not algorithms:
         return None
-    panels = [("Algorithms, items of 8 bytes", algorithms)]
+    panels = [("Compaction of items of 8 bytes, by algorithm", algorithms)]
     if len(sizes) > 1:
-        sizes = dict(sorted(sizes.items(), key=lambda size: int(size[0].split()[0])))
-        panels.append(("auto, by size of items", sizes))
+        sizes = dict(sorted(sizes.items(), key=lambda size: int(size[0].split()[2])))
+        panels.append(("Compaction by auto", sizes))
     figure, all_axes = plot.subplots(1, len(panels), figsize=(8 * len(panels), 5), squeeze=False)
     for axes, (title, lines) in zip(all_axes[0], panels):
         shares = sorted({case.get("kept") for cases in lines.values() for case in cases})
@@ -170,7 +177,7 @@ def draw_compaction(results, side, folder, plot, file):
         axes.set_xticks(range(len(shares)))
         axes.set_xticklabels(["%g" % share for share in shares])
         axes.set_xlabel("share of the items kept")
-        axes.set_ylabel("ratio to the copy bandwidth, by bytes read and written")
+        axes.set_ylabel("ratio to the copy bandwidth (bytes read and written)")
         axes.set_ylim(bottom=0)
         axes.set_title("%s, %s" % (title, side))
         axes.grid(alpha=0.3)

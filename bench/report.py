@@ -78,9 +78,7 @@ class Results:
         self.context = data["context"]
         self.cases = [Case(entry) for entry in data["benchmarks"]]
         self.by_name = {case.name: case for case in self.cases}
-        self.sides = [
-            side for side in SIDES if any(case.side == side for case in self.cases)
-        ]
+        self.sides = [side for side in SIDES if any(case.side == side for case in self.cases)]
 
 
 # ---- numbers as text ----------------------------------------------------------------------------
@@ -150,20 +148,40 @@ def write_limits(results, out):
         out.write("\n")
 
 
-def write_targets(results, out):
-    judged = [(case, target) for case in results.cases for target in case.targets()]
+def read_duel(path):
+    """What cpu_duel said; nothing where it did not run."""
+    if not os.path.exists(path):
+        return ""
+    with open(path) as file:
+        return file.read()
+
+
+def duel_targets(duel):
+    """(keys, what, sign, value, target, met) of each target that cpu_duel's output judges."""
+    keys = ""
+    for line in duel.splitlines():
+        head = re.match(r"(\d+) keys of ", line)
+        keys = human(int(head.group(1))).strip() if head else keys
+        found = re.fullmatch(r"(.*?) +([\d.]+) x +>= +([\d.]+) +(met|NOT MET)", line)
+        if found:
+            what, value, target, word = found.groups()
+            yield keys, what, ">=", float(value), float(target), word == "met"
+
+
+def write_targets(results, duel, out):
+    judged = [("`%s`" % case.name, *target) for case in results.cases for target in case.targets()]
+    judged += [("cpu_duel, %s keys" % keys, *target) for keys, *target in duel_targets(duel)]
     if judged:
-        met = sum(target[4] for _, target in judged)
         out.write(
             "## Targets: %d of %d met\n\n| case | what | is | target | |\n|---|---|---|---|---|\n"
-            % (met, len(judged))
+            % (sum(met for *_, met in judged), len(judged))
         )
-        for case, (counter, sign, value, target, met) in judged:
+        for case, what, sign, value, target, met in judged:
             out.write(
-                "| `%s` | %s | %s | %s %s | %s |\n"
+                "| %s | %s | %s | %s %s | %s |\n"
                 % (
-                    case.name,
-                    counter,
+                    case,
+                    what,
                     human(value).strip(),
                     sign,
                     human(target).strip(),
@@ -265,10 +283,9 @@ def write_memory(results, out):
         out.write("\n")
 
 
-def write_duel(path, out):
-    if os.path.exists(path):
-        with open(path) as duel:
-            out.write("## CPU against boost::unordered_flat_map\n\n```\n%s```\n\n" % duel.read())
+def write_duel(duel, out):
+    if duel:
+        out.write("## CPU against boost::unordered_flat_map\n\n```\n%s```\n\n" % duel)
 
 
 def write_errors(results, out):
@@ -294,6 +311,7 @@ def report(path, folder):
     except ImportError:
         pictures = None
     target = os.path.join(folder, "report.md")
+    duel = read_duel(os.path.join(os.path.dirname(path), "cpu_duel.txt"))
     with open(target, "w") as out:
         write_head(results, out)
         write_limits(results, out)
@@ -301,12 +319,12 @@ def report(path, folder):
             out.write("![%s](%s)\n\n" % (title, file))
         if pictures is None:
             out.write("(No plots: they need matplotlib, Debian's python3-matplotlib.)\n\n")
-        write_targets(results, out)
+        write_targets(results, duel, out)
         for side in results.sides:
             write_cases(results, side, out)
             write_compaction(results, side, out)
         write_memory(results, out)
-        write_duel(os.path.join(os.path.dirname(path), "cpu_duel.txt"), out)
+        write_duel(duel, out)
         write_errors(results, out)
     print("report: %s" % target)
     if pictures is None:

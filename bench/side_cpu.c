@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU as a side: plain loops, the host's clock, and the limits of its memory. */
-#include "side.h"
+/* The CPU as a side: the host's clock and the limits of its memory. */
+#include "cpu_loops.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define AHEAD        64
 #define LINE_BYTES   64
 #define ACCESSES_MIN ((uint64_t)1 << 18)
-#define ACCESSES_MAX ((uint64_t)1 << 20) /* a thread */
+#define ACCESSES_MAX ((uint64_t)1 << 19) /* a thread */
 
 typedef struct state {
     double start, marks[BENCH_MARKS];
@@ -30,93 +30,6 @@ double bench_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void make(bench_side *side, const bench_keys *keys, void *keys_out, void *values,
-                 uint32_t value_bytes, uint64_t count)
-{
-    (void)side;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t key = bench_key(keys, i);
-        bench_store(keys_out, keys->key_bytes, i, key);
-        if (values != NULL) {
-            bench_store(values, value_bytes, i, bench_value(key, value_bytes));
-        }
-    }
-}
-
-static uint64_t wrong(bench_side *side, const bench_keys *keys, const void *answers,
-                      uint32_t value_bytes, uint64_t missing, uint64_t count)
-{
-    uint64_t result = 0;
-    (void)side;
-    for (uint64_t i = 0; i < count; i++) {
-        result +=
-            bench_load(answers, value_bytes, i) != bench_answer(keys, i, value_bytes, missing);
-    }
-    return result;
-}
-
-static uint64_t wrong_pairs(bench_side *side, const void *keys, uint32_t key_bytes,
-                            const void *values, uint32_t value_bytes, uint64_t count)
-{
-    uint64_t result = 0;
-    (void)side;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t key = bench_load(keys, key_bytes, i);
-        result += bench_load(values, value_bytes, i) != bench_value(key, value_bytes);
-    }
-    return result;
-}
-
-static uint64_t wrong_matches(bench_side *side, const bench_keys *keys, uint64_t count,
-                              const void *indices, const void *values, uint32_t value_bytes,
-                              uint64_t matches)
-{
-    uint64_t result = 0;
-    (void)side;
-    for (uint64_t i = 0; i < matches; i++) {
-        result += !bench_is_match(keys, count, bench_load(indices, 4, i),
-                                  bench_load(values, value_bytes, i), value_bytes);
-    }
-    return result;
-}
-
-static uint64_t sum(bench_side *side, const void *array, uint32_t bytes, const uint8_t *flags,
-                    uint64_t high, uint64_t count)
-{
-    uint64_t result = 0;
-    (void)side;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t number = bench_load(array, bytes, i);
-        result += number <= high && (flags == NULL || flags[i] == 1) ? number : 0;
-    }
-    return result;
-}
-
-static void flag(bench_side *side, uint8_t *flags, double share, uint64_t count)
-{
-    (void)side;
-    for (uint64_t i = 0; i < count; i++) {
-        flags[i] = (uint8_t)bench_is_kept(i, share);
-    }
-}
-
-static uint64_t distinct(bench_side *side, const bench_keys *keys, uint64_t count)
-{
-    uint8_t *seen = calloc(1, keys->range);
-    uint64_t result = 0;
-    (void)side;
-    if (seen == NULL) {
-        return 0;
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        uint8_t *mark = &seen[bench_number(keys, i)];
-        result += *mark == 0;
-        *mark = 1;
-    }
-    free(seen);
-    return result;
 }
 
 static void start(bench_side *side)
@@ -158,15 +71,16 @@ typedef struct part {
     pthread_barrier_t *ready;
 } part;
 
-/* Pages as large as the system gives them, as in the library, and touched; NULL: refused. */
-static void *pages(uint64_t bytes)
+/* Pages as large as the system gives them, as in the library, with keys in them; NULL: refused. */
+static void *pages(bench_side *side, uint64_t bytes)
 {
+    const bench_keys keys = {BENCH_IN_ORDER, 8, 0, bytes / 8, 0, 0};
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return NULL;
     }
     madvise(memory, bytes, MADV_HUGEPAGE);
-    memset(memory, 1, bytes);
+    side->make(side, &keys, memory, NULL, 0, bytes / 8);
     return memory;
 }
 
@@ -197,15 +111,13 @@ static bench_limits *limits_open(bench_side *side, uint64_t bytes)
     limits->accesses = limits->bytes / 16;
     limits->accesses = limits->accesses < ACCESSES_MIN ? ACCESSES_MIN : limits->accesses;
     limits->accesses = limits->accesses > most ? most : limits->accesses;
-    limits->table = pages(limits->bytes);
-    limits->keys = pages(limits->accesses * 8);
-    limits->out = pages(limits->accesses * 8);
+    limits->table = pages(side, limits->bytes);
+    limits->keys = pages(side, limits->accesses * 8);
+    limits->out = pages(side, limits->accesses * 8);
     if (limits->table == NULL || limits->keys == NULL || limits->out == NULL) {
         limits_close(side, limits);
         return NULL;
     }
-    bench_keys keys = {BENCH_IN_ORDER, 8, 0, limits->accesses, 0, 0};
-    make(side, &keys, limits->keys, NULL, 0, limits->accesses);
     return limits;
 }
 
@@ -286,13 +198,6 @@ int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_e
     nacre_device_config config;
     *side = (bench_side){.pair_cost = 0, /* a pair is one line of 64 bytes */
                          .close = close_side,
-                         .make = make,
-                         .wrong = wrong,
-                         .wrong_pairs = wrong_pairs,
-                         .wrong_matches = wrong_matches,
-                         .sum = sum,
-                         .flag = flag,
-                         .distinct = distinct,
                          .start = start,
                          .stop = stop,
                          .mark = mark,
@@ -300,6 +205,7 @@ int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_e
                          .limits_open = limits_open,
                          .limits_pass = limits_pass,
                          .limits_close = limits_close};
+    bench_cpu_loops(side);
     snprintf(side->name, sizeof side->name, "%s", name);
     nacre_device_config_init(&config, sizeof config);
     config.backend = NACRE_BACKEND_CPU;
