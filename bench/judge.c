@@ -145,14 +145,19 @@ void bench_counter(bench_run *run, const char *name, double value)
 }
 
 /* What it costs to read the first `buckets` of a path, in random reads. */
-static double path_cost(double pair_cost, double buckets)
+static double path_cost(double pair_cost, int buckets)
 {
-    double cost = 0;
-    for (int i = 0; i < 16 && buckets > 0; i++) {
-        cost += (i % 2 == 0 ? 1 : pair_cost) * (buckets < 1 ? buckets : 1);
-        buckets -= 1;
-    }
-    return cost;
+    return buckets / 2 * (1 + pair_cost) + buckets % 2;
+}
+
+/*
+ * The same for keys that are not there, of which only the mean is known: where paths lead is random,
+ * so a lookup goes on from each bucket with the same chance.
+ */
+static double missing_cost(double pair_cost, double mean)
+{
+    const double on = 1 - 1 / mean;
+    return (1 + pair_cost * on) / (1 - on * on);
 }
 
 void bench_tell_probes(bench_run *run, double absent_rate)
@@ -169,7 +174,7 @@ void bench_tell_probes(bench_run *run, double absent_rate)
         hit_cost += (double)statistics.probe_lengths[i] * path_cost(run->side->pair_cost, i + 1);
         keys += (double)statistics.probe_lengths[i];
     }
-    double miss_cost = path_cost(run->side->pair_cost, statistics.probe_length_mean_missing);
+    double miss_cost = missing_cost(run->side->pair_cost, statistics.probe_length_mean_missing);
     double cost = absent_rate * miss_cost + (1 - absent_rate) * hit_cost / (keys > 0 ? keys : 1);
     double buckets = absent_rate * statistics.probe_length_mean_missing +
                      (1 - absent_rate) * statistics.probe_length_mean_hit;

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report's pictures, by matplotlib, whose pyplot is handed in as `plot`."""
 
+import math
 import os
 import re
+import statistics
 
 PICTURES = ("rate_%s.png", "ratio_%s.png", "batch_%s.png", "growth_%s.png", "compaction_%s.png")
 OVER_LOAD = ("find_hit", "find_miss", "insert", "erase", "retrieve", "maintain")
+
+
+LIMITS = {"copy": "C", "read": "G", "update": "A"}
 
 
 def unit_of(side):
@@ -34,7 +39,7 @@ def save(figure, folder, file, plot):
 
 def draw_over_load(results, side, folder, plot, counter, title, file):
     figure, axes = plot.subplots(figsize=(9, 5))
-    scale, unit = unit_of(side) if counter == "keys/s" else (1, "ratio to the limit")
+    scale, unit = unit_of(side) if counter == "keys/s" else (1, "ratio to the limit (C, G or A)")
     goals = False
     for operation in OVER_LOAD:
         if counter == "keys/s" and operation in ("retrieve", "maintain"):
@@ -43,14 +48,16 @@ def draw_over_load(results, side, folder, plot, counter, title, file):
         if not cases:
             continue
         loads = [case.get("load") for case in cases]
-        of = ", of " + cases[0].limit()[0] if counter == "ratio" else ""
+        of = ", of " + LIMITS[cases[0].limit()[0]] if counter == "ratio" else ""
         (line,) = axes.plot(
             loads, [case.get(counter) / scale for case in cases], marker="o", label=operation + of
         )
         if counter == "keys/s" and cases[0].get("predicted"):
+            # One limit for the line: beside each case it is the same but for the noise.
+            limit = statistics.median(case.limit()[1] for case in cases)
             axes.plot(
                 loads,
-                [case.get("predicted") / scale for case in cases],
+                [case.get("predicted") / case.limit()[1] * limit / scale for case in cases],
                 linestyle=":",
                 color=line.get_color(),
                 label=operation + ", predicted",
@@ -134,11 +141,11 @@ def draw_over_batch(results, side, folder, plot, file):
     if len(cases) < 3:
         return None
     figure, axes = plot.subplots(figsize=(9, 5))
-    axes.loglog(
-        [case.get("keys") for case in cases],
-        [case.get("keys/s") / unit_of(side)[0] for case in cases],
-        marker="o",
-    )
+    rates = [case.get("keys/s") / unit_of(side)[0] for case in cases]
+    axes.loglog([case.get("keys") for case in cases], rates, marker="o")
+    axes.set_ylim(10 ** math.floor(math.log10(min(rates))), 10 ** math.ceil(math.log10(max(rates))))
+    axes.xaxis.set_major_formatter(lambda keys, _: "%g" % keys)
+    axes.yaxis.set_major_formatter(lambda rate, _: "%g" % rate)
     axes.set_xlabel("keys a call")
     axes.set_ylabel(unit_of(side)[1] + ", a call by itself")
     axes.set_title("find_hit against batch length, %s, load 0.8, 8-byte keys and values" % side)

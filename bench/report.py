@@ -5,7 +5,7 @@
     report.py RESULTS.json [FOLDER]     report.md and, where matplotlib is, PNG plots in FOLDER
                                         (default: the folder of RESULTS.json); a cpu_duel.txt
                                         beside RESULTS.json, cpu_duel's output, becomes part of it
-    report.py --compare OLD.json NEW.json    per case: better, worse, or noise
+    report.py --compare OLD.json NEW.json    per case: better, worse, or noise; a limit: machine
 
 Only Python 3.8's own library is needed; without matplotlib the report has no pictures and says so.
 """
@@ -13,6 +13,7 @@ Only Python 3.8's own library is needed; without matplotlib the report has no pi
 import json
 import os
 import re
+import statistics
 import sys
 
 import plots
@@ -79,6 +80,27 @@ class Results:
         self.cases = [Case(entry) for entry in data["benchmarks"]]
         self.by_name = {case.name: case for case in self.cases}
         self.sides = [side for side in SIDES if any(case.side == side for case in self.cases)]
+
+    def drift(self, side, which):
+        """
+        How much the machine moves from case to case: the distance between the quartiles of what is
+        one limit over tables of one size, measured beside each case, as a share of its median.
+        """
+        tables = {}
+        for case in self.cases:
+            if case.side == side and which and case.limit()[0] == which:
+                table = (case.widths, case.get("slots"))
+                tables.setdefault(table, []).append(case.limit()[1])
+        moves = [
+            limit / statistics.median(limits)
+            for limits in tables.values()
+            if len(limits) > 2
+            for limit in limits
+        ]
+        if len(moves) < 2:
+            return 0
+        below, _, above = statistics.quantiles(moves, n=4, method="inclusive")
+        return above - below
 
 
 # ---- numbers as text ----------------------------------------------------------------------------
@@ -337,8 +359,8 @@ def report(path, folder):
 # ---- comparing two runs -------------------------------------------------------------------------
 
 
-def judge(old, new):
-    """(change of the rate or None, verdict)"""
+def judge(old, new, drift):
+    """(change of the rate or None, verdict); `drift` is that of both runs."""
     if old.error or new.error or old.rate() is None or new.rate() is None:
         return None, "failed" if new.error and not old.error else "not measured"
     for counter in ("slots", "keys", "table_bytes"):
@@ -347,11 +369,13 @@ def judge(old, new):
         if abs(a - b) > 0.1 * max(a, b):
             return None, "other size"
     change = new.rate() / old.rate() - 1
-    noise = max(NOISE_MIN, old.get("spread", 0) + new.get("spread", 0))
+    noise = max(NOISE_MIN, old.get("spread", 0) + new.get("spread", 0), drift)
     # A faster machine is no better program: the ratio to the limit has to move the same way.
     changes = [change]
     if old.get("ratio") and new.get("ratio"):
         changes.append(new.get("ratio") / old.get("ratio") - 1)
+    if new.kind == "limit" and abs(change) > noise:
+        return change, "machine"
     if min(changes) > noise:
         return change, "better"
     if max(changes) < -noise:
@@ -361,11 +385,14 @@ def judge(old, new):
 
 def compare(old_path, new_path):
     old, new = Results(old_path), Results(new_path)
-    counts = {}
+    counts, drifts = {}, {}
     print("| case | old | new | change | verdict |\n|---|---|---|---|---|")
     for case in new.cases:
         before = old.by_name.get(case.name)
-        change, word = judge(before, case) if before else (None, "new")
+        limit = (case.side, case.limit()[0])
+        if limit not in drifts:
+            drifts[limit] = old.drift(*limit) + new.drift(*limit)
+        change, word = judge(before, case, drifts[limit]) if before else (None, "new")
         counts[word] = counts.get(word, 0) + 1
         print(
             "| `%s` | %s | %s | %s | %s |"
@@ -381,7 +408,19 @@ def compare(old_path, new_path):
         if name not in new.by_name:
             counts["gone"] = counts.get("gone", 0) + 1
             print("| `%s` | %s | | | gone |" % (name, human(old.by_name[name].rate())))
-    print("\n" + ", ".join("%d %s" % (count, word) for word, count in sorted(counts.items())))
+    print(
+        "\nNoise is a change of the rate, or of its ratio to the limit, by less than both spreads, by "
+        "less than %.0f %%,\nor by less than the machines moved from case to case: %s.\n"
+        % (
+            100 * NOISE_MIN,
+            ", ".join(
+                "%.0f %% in %s on %s" % (100 * drift, LIMIT_NAMES[which], side)
+                for (side, which), drift in sorted(drifts.items(), key=str)
+                if which
+            ),
+        )
+    )
+    print(", ".join("%d %s" % (count, word) for word, count in sorted(counts.items())))
 
 
 def main(arguments):

@@ -26,8 +26,8 @@ cat "$folder/all.txt"
 [ $status -eq 1 ] || fail "a wrong answer gave exit status $status"
 [ "$(grep -c 'FAILED' "$folder/all.txt")" -eq 1 ] || fail "not exactly one case failed"
 grep -q 'wrong_answer .*FAILED: WRONG' "$folder/all.txt" || fail "another case failed"
-"$bench" --profile=smoke --benchmark_filter='/insert/.*load=0.[58]0$' \
-    --benchmark_out="$folder/some.json" > /dev/null || fail "insertions alone failed"
+"$bench" --profile=smoke --benchmark_filter='/(insert|erase)/cpu/k8v8/load=0.[589]0$' \
+    --benchmark_out="$folder/some.json" > /dev/null || fail "some cases alone failed"
 status=0
 "$bench" --profile=smoke --benchmark_filter=no_such_case > /dev/null 2>&1 || status=$?
 [ $status -eq 1 ] || fail "a filter that matches nothing gave exit status $status"
@@ -43,7 +43,10 @@ if [ "$python" = none ]; then
 fi
 mkdir "$folder/out"
 touch "$folder/out/growth_cuda.png" "$folder/out/other.png"
-echo 'the duel, line by line' > "$folder/cpu_duel.txt"
+cat > "$folder/cpu_duel.txt" << 'EOF'
+10000000 keys of 8 bytes, values of 8; medians of 3; ratios to the first line
+one thread to boost: find, hits               1.70 x  >= 1.8  NOT MET
+EOF
 "$python" "$report" "$folder/all.json" "$folder/out"
 # A row for each case of a map or an array; limits have another table, and the judge has no rate.
 cases=$(grep -E '^\[.*\] (map|array)/' "$folder/all.txt" | grep -vc 'map/self/')
@@ -57,7 +60,10 @@ grep -qE '^- compiler: (gcc|[A-Za-z ]*[Cc]lang) ?[0-9]' "$folder/out/report.md" 
 grep -qE '^\| `map/growth/[^|]*\| [0-9]' "$folder/out/report.md" || fail "no memory of growth"
 grep -qE '^\| auto, 8 bytes( \| [0-9.]+){6} \|$' "$folder/out/report.md" ||
     fail "no table of compaction"
-grep -q '^the duel, line by line$' "$folder/out/report.md" || fail "the duel is left out"
+grep -q '^10000000 keys of 8 bytes' "$folder/out/report.md" || fail "the duel is left out"
+grep -qF '| cpu_duel, 10 M keys | one thread to boost: find, hits | 1.7 | >= 1.8 | **NOT MET** |' \
+    "$folder/out/report.md" || fail "the duel's target is not among the targets"
+grep -qE '^- commit: [^ ]' "$folder/out/report.md" || fail "the report does not name the commit"
 [ ! -e "$folder/out/growth_cuda.png" ] || fail "a picture of an earlier run is kept"
 [ -e "$folder/out/other.png" ] || fail "a picture of somebody else is gone"
 if "$python" -c 'import matplotlib' 2> /dev/null; then
@@ -70,7 +76,8 @@ else
 fi
 
 # Against itself everything is noise; at twice the rate everything is better, at half worse; on a
-# machine that is twice as fast, limits and all, nothing has changed.
+# machine that is twice as fast, limits and all, nothing has changed; and twice the rate is noise on
+# a machine that is at times four times as fast as at others.
 "$python" - "$folder" << 'EOF'
 import json, sys
 folder = sys.argv[1]
@@ -80,10 +87,14 @@ def write(name, rate, ratio):
         case["spread"] = 0.01
         case["keys/s"] *= rate
         case["ratio"] *= ratio
+        case["limit:update"] = 1e8
     json.dump(data, open(folder + "/" + name, "w"))
 write("steady.json", 1, 1)
 write("machine.json", 2, 1)
 write("twice.json", 1, 2)
+for i, case in enumerate(data["benchmarks"]):
+    case["limit:update"] = 1e8 * (1 + 3 * (i % 2))
+json.dump(data, open(folder + "/restless.json", "w"))
 EOF
 summary() { "$python" "$report" --compare "$folder/$1" "$folder/$2" | tail -n 1; }
 count=$("$python" -c "import json; print(len(json.load(open('$folder/some.json'))['benchmarks']))")
@@ -92,4 +103,6 @@ count=$("$python" -c "import json; print(len(json.load(open('$folder/some.json')
     fail "a faster machine is told as better"
 [ "$(summary steady.json twice.json)" = "$count better" ] || fail "twice the rate is not better"
 [ "$(summary twice.json steady.json)" = "$count worse" ] || fail "half the rate is not worse"
+[ "$(summary steady.json restless.json)" = "$count noise" ] ||
+    fail "what may be the machine is told as better"
 summary some.json all.json | grep -q 'new' || fail "cases that are new are not told"
