@@ -124,7 +124,8 @@ void bench_cases_find(const bench_profile *profile)
     p.kind = BENCH_SHUFFLED;
     p.load = 0.8;
     p.rounds = 50;
-    for (p.batch = 1; p.batch <= profile->keys; p.batch *= profile->full ? 10 : 1000) {
+    const uint64_t longest = (uint64_t)((double)p.slots * p.load);
+    for (p.batch = 1; p.batch <= longest; p.batch *= profile->full ? 10 : 1000) {
         bench_add("find_hit", find, &p, "load=%.2f/batch=%s", p.load, bench_human(p.batch).text);
     }
 }

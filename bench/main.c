@@ -39,8 +39,8 @@ static bench_profile profile_of(const char *name, bench_side *side)
         profile.keys = 100000000;
         profile.rounds = 9;
     } else if (strcmp(name, "full") == 0) {
-        profile.slots = (uint64_t)1 << 24;
-        profile.keys = 10000000;
+        profile.slots = (uint64_t)1 << 23;
+        profile.keys = 5000000;
     } else {
         profile.slots = (uint64_t)1 << 22;
         profile.keys = 4000000;
