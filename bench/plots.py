@@ -10,6 +10,7 @@ PICTURES = ("rate_%s.png", "ratio_%s.png", "batch_%s.png", "growth_%s.png", "com
 OVER_LOAD = ("find_hit", "find_miss", "insert", "erase", "retrieve", "maintain")
 
 
+STEADY = 0.1  # a limit that moved more over the run predicts nothing
 LIMITS = {"copy": "C", "read": "G", "update": "A"}
 
 
@@ -41,6 +42,9 @@ def draw_over_load(results, side, folder, plot, counter, title, file):
     figure, axes = plot.subplots(figsize=(9, 5))
     scale, unit = unit_of(side) if counter == "keys/s" else (1, "ratio to the limit (C, G or A)")
     goals = False
+    every = [case for name in OVER_LOAD for case in over_load(results, side, name, "k8v8")]
+    lookups = [case for case in every if case.get("predicted")]
+    steady = counter == "keys/s" and results.drift(side, "read") < STEADY
     for operation in OVER_LOAD:
         if counter == "keys/s" and operation in ("retrieve", "maintain"):
             continue  # bounded by bytes: another scale
@@ -52,9 +56,9 @@ def draw_over_load(results, side, folder, plot, counter, title, file):
         (line,) = axes.plot(
             loads, [case.get(counter) / scale for case in cases], marker="o", label=operation + of
         )
-        if counter == "keys/s" and cases[0].get("predicted"):
-            # One limit for the line: beside each case it is the same but for the noise.
-            limit = statistics.median(case.limit()[1] for case in cases)
+        if steady and cases[0] in lookups:
+            # One limit for all: beside each case it is the same but for the noise.
+            limit = statistics.median(case.limit()[1] for case in lookups)
             axes.plot(
                 loads,
                 [case.get("predicted") / case.limit()[1] * limit / scale for case in cases],
@@ -166,7 +170,9 @@ def draw_compaction(results, side, folder, plot, file):
                 sizes.setdefault("items of %s B" % case.widths[1:], []).append(case)
     if not algorithms:
         return None
-    panels = [("Compaction of items of 8 bytes, by algorithm", algorithms)]
+    panels = []
+    if len(algorithms) > 1 or len(sizes) == 1:
+        panels.append(("Compaction of items of 8 bytes, by algorithm", algorithms))
     if len(sizes) > 1:
         sizes = dict(sorted(sizes.items(), key=lambda size: int(size[0].split()[2])))
         panels.append(("Compaction by auto", sizes))
