@@ -155,7 +155,7 @@ void *bench_memory(bench_run *run, uint64_t bytes)
 {
     void *memory = allocate(run, bytes);
     if (memory != NULL) {
-        /* Right answers of an earlier case must not be found in it; nor is the first touch timed. */
+        /* No right answers of an earlier case may lie in it; nor is the first touch timed. */
         bench_must(run, nacre_memory_fill(run->side->device, memory, bytes, 0xAA, &run->error,
                                           run->side->stream));
     }
