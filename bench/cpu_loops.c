@@ -192,7 +192,7 @@ static uint64_t distinct_part(const loop *loop, uint64_t begin, uint64_t end)
 {
     uint64_t result = 0;
     for (uint64_t i = begin; i < end; i++) {
-        /* Of the threads that meet a number exactly one finds a 0; nothing else is ordered by it. */
+        /* Of the threads that meet a number one finds a 0; nothing else is ordered by it. */
         result += atomic_exchange_explicit(&loop->seen[bench_number(loop->keys, i)], 1,
                                            memory_order_relaxed) == 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of side.h that go over elements, on the CPU: plain loops on all threads of the device. */
+/* What of side.h goes over elements, on the CPU: plain loops on all threads of the device. */
 #ifndef NACRE_BENCH_CPU_LOOPS_H
 #define NACRE_BENCH_CPU_LOOPS_H
 

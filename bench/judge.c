@@ -151,8 +151,8 @@ static double path_cost(double pair_cost, int buckets)
 }
 
 /*
- * The same for keys that are not there, of which only the mean is known: where paths lead is random,
- * so a lookup goes on from each bucket with the same chance.
+ * The same for keys that are not there, of which only the mean is known: where paths lead is
+ * random, so a lookup goes on from each bucket with the same chance.
  */
 static double missing_cost(double pair_cost, double mean)
 {

@@ -145,8 +145,8 @@ def write_head(results, out):
         "as a share\nof the median. *Ratio* is to the limit that bounds the case, measured beside "
         "it over a table of the\nsame size: C copy bandwidth, G random reads, A random updates. "
         "*Predicted* is what the buckets visited\nallow by that limit; the picture shows it where "
-        "the limit kept within %d %% over the run. Targets in\nkeys per second and microseconds are "
-        "for an H200.\n\n" % (100 * plots.STEADY)
+        "the limit kept within %d %% over the run. Targets in\nkeys per second and microseconds "
+        "are for an H200.\n\n" % (100 * plots.STEADY)
     )
 
 
@@ -410,8 +410,8 @@ def compare(old_path, new_path):
             counts["gone"] = counts.get("gone", 0) + 1
             print("| `%s` | %s | | | gone |" % (name, human(old.by_name[name].rate())))
     print(
-        "\nNoise is a change of the rate, or of its ratio to the limit, by less than both spreads, by "
-        "less than %.0f %%,\nor by less than the machines moved from case to case: %s.\n"
+        "\nNoise is a change of the rate, or of its ratio to the limit, by less than both spreads, "
+        "by less than %.0f %%,\nor by less than the machines moved from case to case: %s.\n"
         % (
             100 * NOISE_MIN,
             ", ".join(
