@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
 {
     typedef nacrei_map_source<Width> source_type;
     constexpr unsigned V = NACREI_TILE_VECTORS, S = source_type::elements;
+    typedef nacrei_keep<V * S> keep_type;
     __shared__ uint32_t of_warp[NACREI_COMPACT_THREADS / 32];
     const uint64_t tiles = source_type::tiles(walk, V);
     uint32_t erased = 0;
@@ -40,8 +41,7 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
         const source_type source(walk, tile, V);
         typename source_type::vector content[V];
         source.template load<V>(content);
-        const nacrei_keep<V *S> keep =
-            source.template keep<V>([&](unsigned v) { return content[v]; });
+        const keep_type keep = source.template keep<V>([&](unsigned v) { return content[v]; });
         erased += nacrei_count_bits(keep);
 #pragma unroll
         for (unsigned i = 0; i < V * S; i++) {

@@ -275,12 +275,13 @@ struct nacrei_array_source {
     template <unsigned V>
     __device__ __forceinline__ nacrei_keep<V * elements> mask_pieces() const
     {
-        nacrei_keep<V *elements> keep = 0;
+        typedef nacrei_keep<V * elements> keep_type;
+        keep_type keep = 0;
 #pragma unroll 1
         for (unsigned i = 0; i < V * elements; i++) {
             const uint64_t index = index_of(i / elements) + i % elements;
             if (index < count && nacrei_in_mask(from, index)) {
-                keep |= (nacrei_keep<V * elements>)1 << i;
+                keep |= (keep_type)1 << i;
             }
         }
         return keep;

@@ -3,7 +3,8 @@
  * The stable form: one pass, elements in their order. A tile may write when it knows how many
  * elements the tiles before it keep, and that wait decides: memory is busy only if many bytes are
  * under way meanwhile. So a tile is copied into shared memory without going through registers, of
- * which a block then needs so few that an SM holds six tiles of 32 KB.
+ * which a block then needs so few that an SM holds six tiles of 32 KB. What needs no place is done
+ * in that wait: each warp puts what it keeps together where it lies.
  *
  * Who adds up: not every tile by looking back at those before it, but one warp for all. A tile
  * puts its count into its place of a ring; the warp takes counts in order, as they come, and puts
@@ -72,30 +73,32 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
             words[c] = nacrei_ring_load(&scratch->counts[place]);
             free[c] = nacrei_ring_load(&scratch->places[place]);
         }
+        /* The chunks' sums side by side: what the warp takes is what every tile waits for. */
+        uint32_t run[chunks], mine[chunks], before[chunks];
         bool whole = true;
 #pragma unroll
         for (unsigned c = 0; c < chunks; c++) {
-            if (whole) {
-                const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
-                const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
-                                   nacrei_ring_turn(free[c]) == 2 * turn;
-                const uint32_t waiting = __ballot_sync(~0u, !ready);
-                const uint32_t run = waiting != 0 ? __ffs((int)waiting) - 1 : 32;
-                const uint32_t mine = lane < run ? (uint32_t)nacrei_ring_count(words[c]) : 0;
-                uint32_t before = mine;
+            const uint64_t tile = next + 32 * c + lane, turn = tile / NACREI_COMPACT_RING;
+            const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
+                               nacrei_ring_turn(free[c]) == 2 * turn;
+            const uint32_t waiting = __ballot_sync(~0u, !ready);
+            run[c] = !whole ? 0 : waiting != 0 ? __ffs((int)waiting) - 1 : 32;
+            whole = run[c] == 32;
+            mine[c] = lane < run[c] ? (uint32_t)nacrei_ring_count(words[c]) : 0;
+        }
 #pragma unroll
-                for (unsigned step = 1; step < 32; step *= 2) {
-                    const uint32_t other = __shfl_up_sync(~0u, before, step);
-                    before += lane >= step ? other : 0;
-                }
-                if (lane < run) {
-                    nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
-                                      nacrei_ring_word(2 * turn + 1, sum + before - mine));
-                }
-                sum += __shfl_sync(~0u, before, 31);
-                next += run;
-                whole = run == 32;
+        for (unsigned c = 0; c < chunks; c++) {
+            before[c] = nacrei_sum_lanes<32>(mine[c]);
+        }
+#pragma unroll
+        for (unsigned c = 0; c < chunks; c++) {
+            const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
+            if (lane < run[c]) {
+                nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
+                                  nacrei_ring_word(2 * turn + 1, sum + before[c] - mine[c]));
             }
+            sum += __shfl_sync(~0u, before[c], 31);
+            next += run[c];
         }
     }
     if (lane == 0) {
@@ -103,17 +106,24 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
     }
 }
 
-/* Tells the count of a tile. One thread, which then waits. */
-__device__ __forceinline__ void nacrei_tell_count(nacrei_stable_scratch *scratch, uint64_t tile,
-                                                  uint32_t kept)
+/*
+ * Waits until a tile's words of the ring are free. A count is taken before its place is free again:
+ * the place alone tells that both are. One thread, while the tile is on its way: after it, those
+ * behind would wait for this, too.
+ */
+__device__ __forceinline__ void nacrei_wait_for_turn(nacrei_stable_scratch *scratch, uint64_t tile)
 {
     const uint64_t turn = tile / NACREI_COMPACT_RING;
-    /* A count is taken before its place is free again: the place alone tells that both are. */
     while (nacrei_ring_turn(nacrei_ring_load(&scratch->places[tile % NACREI_COMPACT_RING])) !=
            2 * turn) {
     }
+}
+
+__device__ __forceinline__ void nacrei_tell_count(nacrei_stable_scratch *scratch, uint64_t tile,
+                                                  uint32_t kept)
+{
     nacrei_ring_store(&scratch->counts[tile % NACREI_COMPACT_RING],
-                      nacrei_ring_word(turn + 1, kept));
+                      nacrei_ring_word(tile / NACREI_COMPACT_RING + 1, kept));
 }
 
 /* Returns what the tiles before one keep, and hands its place in the ring on. */
@@ -175,18 +185,18 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
 {
     typedef typename Source::element_type element_type;
     constexpr unsigned S = Source::elements, V = nacrei_stable_vectors<Source>;
-    constexpr unsigned group = 2; /* vectors in registers at a time */
+    constexpr unsigned group = S == 1 ? 4 : 2; /* vectors in registers at a time */
+    typedef nacrei_keep<V * S> keep_type;
     typedef nacrei_by_warp<V, S> reserve_type;
     __shared__ alignas(16) typename Source::vector parked[NACREI_COMPACT_WARPS][V][32];
     __shared__ typename reserve_type::shared shared;
     __shared__ uint64_t first_shared, ticket_shared;
     const uint64_t tiles = Source::tiles(from, V);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    uint32_t ticket_next = 0;
-    if (threadIdx.x == 0) {
-        ticket_shared = atomicAdd(&scratch->tickets, 1u); /* relaxed: only a number */
-    }
     for (;;) {
+        if (threadIdx.x == 0) {
+            ticket_shared = atomicAdd(&scratch->tickets, 1u); /* relaxed: only a number */
+        }
         reserve_type reserve;
         reserve.begin(shared);
         const uint64_t ticket = ticket_shared;
@@ -198,17 +208,17 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
         }
         const Source source(from, ticket - 1, V);
         source.template park<V>(&parked[warp][0][lane]);
+        if (threadIdx.x == 0) {
+            nacrei_wait_for_turn(scratch, ticket - 1);
+        }
         nacrei_copy_async_wait(); /* each thread reads what it has copied itself */
-        const nacrei_keep<V *S> keep =
+        const keep_type keep =
             source.template keep<V, 1>([&](unsigned v) { return parked[warp][v][lane]; });
         const uint32_t kept = reserve.take(shared, keep);
         if (threadIdx.x == 0) {
             nacrei_tell_count(scratch, ticket - 1, kept);
         }
-        /*
-         * Meanwhile a warp puts what it keeps together where it lies: no element moves up, so that
-         * what is written over has been read.
-         */
+        /* No element moves up: what is written over has been read. */
         element_type *staged = (element_type *)parked[warp];
 #pragma unroll
         for (unsigned v = 0; v < V; v += group) {
@@ -228,15 +238,11 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
         }
         if (threadIdx.x == 0) {
             first_shared = nacrei_wait_for_place(scratch, ticket - 1);
-            ticket_next = atomicAdd(&scratch->tickets, 1u); /* on its way while the tile goes out */
         }
         __syncthreads();
         const uint64_t first = first_shared + reserve.before;
         nacrei_write_staged<Source, 32>(target, staged, first,
                                         nacrei_room_for(target, first, reserve.kept), lane);
-        if (threadIdx.x == 0) {
-            ticket_shared = ticket_next;
-        }
         __syncwarp(); /* before the next round parks */
     }
 }

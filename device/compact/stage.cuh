@@ -102,10 +102,10 @@ __device__ __forceinline__ void nacrei_write_staged(const nacrei_target &target,
 #pragma unroll 1
     for (uint32_t at = whole + thread * group; at < rest; at += Threads * group) {
         nacrei_vectors<typename Source::element_type, group> elements;
-        nacrei_vectors<first_type, group> firsts;
-        nacrei_vectors<second_type, group> seconds;
         elements.read(staged + at);
         if constexpr (Source::has_second) {
+            nacrei_vectors<first_type, group> firsts;
+            nacrei_vectors<second_type, group> seconds;
 #pragma unroll
             for (uint32_t i = 0; i < group; i++) {
                 firsts.item[i] = Source::first_of(elements.item[i]);

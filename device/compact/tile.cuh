@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, nacrei_tile_blocks<Sou
     nacrei_tile_kernel(const typename Source::parameters from, const nacrei_target target)
 {
     constexpr unsigned V = nacrei_tile_vectors<Source>, S = Source::elements;
+    typedef nacrei_keep<V * S> keep_type;
     typedef Reserve<V, S> reserve_type;
     typedef typename Source::element_type element_type;
     __shared__ alignas(16) element_type staged[V * S * NACREI_COMPACT_THREADS];
@@ -77,8 +78,7 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, nacrei_tile_blocks<Sou
         typename Source::vector content[V];
         reserve.begin(shared);
         source.template load<V>(content);
-        const nacrei_keep<V *S> keep =
-            source.template keep<V>([&](unsigned v) { return content[v]; });
+        const keep_type keep = source.template keep<V>([&](unsigned v) { return content[v]; });
         const uint32_t kept = reserve.take(shared, keep);
         if (threadIdx.x == 0) {
             /* Relaxed: places are only numbers. */
@@ -107,13 +107,13 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
     nacrei_global_atomic_kernel(const typename Source::parameters from, const nacrei_target target)
 {
     constexpr unsigned V = nacrei_tile_vectors<Source>, S = Source::elements;
+    typedef nacrei_keep<V * S> keep_type;
     const uint64_t tiles = Source::tiles(from, V);
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const Source source(from, tile, V);
         typename Source::vector content[V];
         source.template load<V>(content);
-        const nacrei_keep<V *S> keep =
-            source.template keep<V>([&](unsigned v) { return content[v]; });
+        const keep_type keep = source.template keep<V>([&](unsigned v) { return content[v]; });
 #pragma unroll
         for (unsigned i = 0; i < V * S; i++) {
             if (keep >> i & 1) {
