@@ -85,7 +85,7 @@ typedef struct nacrei_map_kernels {
     /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
     cudaError_t (*maintain)(const nacrei_table *, uint64_t first, uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);
-    cudaError_t (*retrieve)(const nacrei_slot_walk *, uint64_t submap_count, const nacrei_target *,
+    cudaError_t (*retrieve)(const nacrei_slot_walk *, const nacrei_target *,
                             const nacrei_compact_launch *);
     cudaError_t (*erase_if)(const nacrei_gpu *, const nacrei_slot_walk *, const nacrei_elements *,
                             cudaStream_t);

@@ -90,8 +90,8 @@ cudaError_t nacrei_maintain(const nacrei_table *table, uint64_t first, uint64_t 
 template <typename Width>
 cudaError_t nacrei_retrieve_prepare(void);
 template <typename Width>
-cudaError_t nacrei_retrieve(const nacrei_slot_walk *walk, uint64_t submap_count,
-                            const nacrei_target *target, const nacrei_compact_launch *launch);
+cudaError_t nacrei_retrieve(const nacrei_slot_walk *walk, const nacrei_target *target,
+                            const nacrei_compact_launch *launch);
 
 template <typename Width>
 cudaError_t nacrei_erase_if_prepare(void);

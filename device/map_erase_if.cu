@@ -12,7 +12,7 @@ namespace
 
 template <typename Width>
 __device__ __forceinline__ void empty_slot(const nacrei_slot_walk &walk,
-                                           const nacrei_map_source<Width, true> &source, unsigned v,
+                                           const nacrei_map_source<Width> &source, unsigned v,
                                            unsigned j)
 {
     typedef typename Width::slot_type slot_type;
@@ -31,16 +31,18 @@ template <typename Width>
 __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
     erase_if_kernel(const nacrei_slot_walk walk, const nacrei_elements elements)
 {
-    typedef nacrei_map_source<Width, true> source_type;
+    typedef nacrei_map_source<Width> source_type;
     constexpr unsigned V = NACREI_TILE_VECTORS, S = source_type::elements;
+    typedef nacrei_keep<V * S> keep_type;
     __shared__ uint32_t of_warp[NACREI_COMPACT_THREADS / 32];
     const uint64_t tiles = source_type::tiles(walk, V);
     uint32_t erased = 0;
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        source_type source(walk, tile, V);
+        const source_type source(walk, tile, V);
         typename source_type::vector content[V];
-        const uint64_t keep = source.template load<V>(content);
-        erased += (uint32_t)__popcll(keep);
+        source.template load<V>(content);
+        const keep_type keep = source.template keep<V>([&](unsigned v) { return content[v]; });
+        erased += nacrei_count_bits(keep);
 #pragma unroll
         for (unsigned i = 0; i < V * S; i++) {
             if (keep >> i & 1) {
@@ -69,11 +71,13 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS)
 } // namespace
 
 template <typename Width>
-cudaError_t nacrei_erase_if(const nacrei_gpu *gpu, const nacrei_slot_walk *walk,
+cudaError_t nacrei_erase_if(const nacrei_gpu *gpu, const nacrei_slot_walk *given,
                             const nacrei_elements *elements, cudaStream_t stream)
 {
+    nacrei_slot_walk walk = *given;
+    nacrei_walk_lay_out(&walk, Width::slot_bytes, NACREI_TILE_VECTORS);
     return nacrei_launch(erase_if_kernel<Width>, gpu->multiprocessors * 8, NACREI_COMPACT_THREADS,
-                         0, stream, *walk, *elements);
+                         0, stream, walk, *elements);
 }
 
 template <typename Width>

@@ -11,36 +11,32 @@ template <typename Width>
 static constexpr bool six = Width::slot_bytes != 4;
 
 template <typename Width>
-cudaError_t nacrei_retrieve(const nacrei_slot_walk *walk, uint64_t submap_count,
-                            const nacrei_target *target, const nacrei_compact_launch *launch)
+cudaError_t nacrei_retrieve(const nacrei_slot_walk *given, const nacrei_target *target,
+                            const nacrei_compact_launch *launch)
 {
-    typedef nacrei_map_source<Width, true> selected;
-    typedef nacrei_map_source<Width, false> everything;
-    const uint64_t tiles =
-        nacrei_walk_tiles_of(walk, submap_count + 1, Width::slot_bytes, NACREI_TILE_VECTORS).count;
+    typedef nacrei_map_source<Width> source;
+    nacrei_slot_walk walk = *given;
+    nacrei_walk_lay_out(&walk, Width::slot_bytes,
+                        launch->algorithm == NACRE_COMPACT_STABLE ? nacrei_stable_vectors<source>
+                                                                  : nacrei_tile_vectors<source>);
     if constexpr (six<Width>) {
         if (launch->algorithm == NACRE_COMPACT_DEVICE_SELECT) {
-            return nacrei_device_select<selected>(*walk, walk->last - walk->first, *target, launch);
-        }
-        if (launch->algorithm != NACRE_COMPACT_AUTO && launch->algorithm != NACRE_COMPACT_STABLE) {
-            return nacrei_compact_start<selected, true>(*walk, *target, tiles, launch);
+            return nacrei_device_select<source>(walk, walk.last - walk.first, *target, launch);
         }
     }
-    return walk->everything ? nacrei_compact_start<everything, false>(*walk, *target, tiles, launch)
-                            : nacrei_compact_start<selected, false>(*walk, *target, tiles, launch);
+    return nacrei_compact_start<source, six<Width>>(walk, *target, walk.tiles.count, launch);
 }
 
 template <typename Width>
 cudaError_t nacrei_retrieve_prepare(void)
 {
     cudaError_t error = cudaSuccess;
-    nacrei_compact_load<nacrei_map_source<Width, false>, false>(&error);
-    nacrei_compact_load<nacrei_map_source<Width, true>, six<Width>>(&error);
+    nacrei_compact_load<nacrei_map_source<Width>, six<Width>>(&error);
     return error;
 }
 
-#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                          \
-    template cudaError_t nacrei_retrieve<nacrei_width<key_bytes, value_bytes>>(                    \
-        const nacrei_slot_walk *, uint64_t, const nacrei_target *, const nacrei_compact_launch *); \
+#define NACREI_INSTANTIATE(key_bytes, value_bytes, index)                                \
+    template cudaError_t nacrei_retrieve<nacrei_width<key_bytes, value_bytes>>(          \
+        const nacrei_slot_walk *, const nacrei_target *, const nacrei_compact_launch *); \
     template cudaError_t nacrei_retrieve_prepare<nacrei_width<key_bytes, value_bytes>>(void);
 NACREI_WIDTHS(NACREI_INSTANTIATE)

@@ -56,10 +56,10 @@ static nacre_status device_select(nacrei_map_call *self, const nacrei_slot_walk 
                            call, (unsigned long long)SELECT_MAX);
     }
     launch->temporary_bytes = &bytes;
-    NACREI_CUDA(map->kernels->retrieve(walk, map->submap_count, target, launch));
+    NACREI_CUDA(map->kernels->retrieve(walk, target, launch));
     NACREI_CUDA(nacrei_cuda_allocate(device, bytes, NACRE_SPACE_DEVICE, &temporary));
     launch->temporary = temporary;
-    NACREI_CUDA(map->kernels->retrieve(walk, map->submap_count, target, launch));
+    NACREI_CUDA(map->kernels->retrieve(walk, target, launch));
     NACREI_CUDA(cudaStreamSynchronize(self->stream));
 cleanup:
     nacrei_cuda_release(device, temporary, bytes, NACRE_SPACE_DEVICE);
@@ -93,7 +93,7 @@ nacre_status nacrei_cuda_map_retrieve(nacre_map *head, const nacrei_selection *s
     if (algorithm == NACRE_COMPACT_DEVICE_SELECT) {
         NACREI_TRY(device_select(&self, &walk, &target, &launch));
     } else {
-        NACREI_CUDA(map->kernels->retrieve(&walk, map->submap_count, &target, &launch));
+        NACREI_CUDA(map->kernels->retrieve(&walk, &target, &launch));
     }
     NACREI_TRY(nacrei_map_order_end(&self, class_of));
 cleanup:

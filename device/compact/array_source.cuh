@@ -86,6 +86,15 @@ struct nacrei_array_source {
         typedef ulonglong2 type;
     };
     typedef typename content<has_second>::type vector;
+    template <bool Pairs, typename Dummy = void>
+    struct element_choice {
+        typedef pair type;
+    };
+    template <typename Dummy>
+    struct element_choice<false, Dummy> {
+        typedef first_type type;
+    };
+    typedef typename element_choice<has_second>::type element_type;
 
     const nacrei_arrays &from;
     uint64_t start; /* the tile's first vector of this thread; 32 vectors on is the next */
@@ -121,11 +130,9 @@ struct nacrei_array_source {
         return (start + v * 32) * elements - shift;
     }
 
-    static __device__ __forceinline__ first_type first_of(const vector &vector, unsigned j)
+    static __device__ __forceinline__ element_type element_of(const vector &vector, unsigned j)
     {
-        if constexpr (has_second) {
-            return vector.first;
-        } else if constexpr (ItemBytes == 16) {
+        if constexpr (has_second || ItemBytes == 16) {
             return vector;
         } else {
             const unsigned long long half = j < elements / 2 ? vector.x : vector.y;
@@ -133,10 +140,19 @@ struct nacrei_array_source {
         }
     }
 
-    static __device__ __forceinline__ second_type second_of(const vector &vector, unsigned)
+    static __device__ __forceinline__ first_type first_of(const element_type &element)
     {
         if constexpr (has_second) {
-            return vector.second;
+            return element.first;
+        } else {
+            return element;
+        }
+    }
+
+    static __device__ __forceinline__ second_type second_of(const element_type &element)
+    {
+        if constexpr (has_second) {
+            return element.second;
         } else {
             return 0;
         }
@@ -159,6 +175,7 @@ struct nacrei_array_source {
             return result;
         } else {
             unsigned long long halves[2] = {0, 0};
+#pragma unroll 1
             for (unsigned j = 0; j < elements; j++) {
                 if (index + j < count) {
                     const unsigned at = j % (elements / 2) * 8 * ItemBytes;
@@ -187,16 +204,15 @@ struct nacrei_array_source {
      * they are under way together.
      */
     template <unsigned V>
-    __device__ __forceinline__ void mask_whole(uint32_t (&bits)[V]) const
+    __device__ __forceinline__ nacrei_keep<V * elements> mask_whole() const
     {
+        typedef nacrei_keep<V * elements> keep_type;
         constexpr uint32_t every = (1u << elements) - 1;
         const uint64_t place = from.mask_offset + index_of(0);
         const uint8_t *mask = (const uint8_t *)from.mask;
+        keep_type keep = 0;
         if (from.mask_kind == NACRE_MASK_NONE) {
-#pragma unroll
-            for (unsigned v = 0; v < V; v++) {
-                bits[v] = every;
-            }
+            keep = (keep_type) ~(uint64_t)0 >> (sizeof(keep_type) * 8 - V * elements);
         } else if (from.mask_kind == NACRE_MASK_BITS) {
             constexpr unsigned most = elements == 1 ? 1 : (elements + 6) / 8 + 1;
             uint8_t bytes[V][most];
@@ -216,7 +232,8 @@ struct nacrei_array_source {
                 for (unsigned b = 0; b < most; b++) {
                     word |= (uint32_t)bytes[v][b] << 8 * b;
                 }
-                bits[v] = word >> ((place + v * 32 * elements) % 8) & every;
+                word = word >> ((place + v * 32 * elements) % 8) & every;
+                keep |= (keep_type)word << (v * elements);
             }
         } else if ((uintptr_t)(mask + place) % elements == 0) {
             typedef typename nacrei_number<elements>::type flags_type;
@@ -227,18 +244,21 @@ struct nacrei_array_source {
             }
 #pragma unroll
             for (unsigned v = 0; v < V; v++) {
-                bits[v] = 0;
 #pragma unroll
                 for (unsigned j = 0; j < elements; j++) {
-                    bits[v] |= (uint32_t)((flag_of(flags[v], j) & from.mask_bits) != 0) << j;
+                    const bool set = (flag_of(flags[v], j) & from.mask_bits) != 0;
+                    keep |= set ? (keep_type)1 << (v * elements + j) : 0;
                 }
             }
         } else {
-#pragma unroll
-            for (unsigned v = 0; v < V; v++) {
-                bits[v] = mask_pieces(v);
+#pragma unroll 8
+            for (unsigned i = 0; i < V * elements; i++) {
+                const uint8_t flag =
+                    __ldcs(mask + place + i / elements * 32 * elements + i % elements);
+                keep |= (flag & from.mask_bits) != 0 ? (keep_type)1 << i : 0;
             }
         }
+        return keep;
     }
 
     template <typename Flags>
@@ -251,58 +271,25 @@ struct nacrei_array_source {
         }
     }
 
-    /* A bit for each element of a vector that is in the arrays and in the mask. */
-    __device__ uint32_t mask_pieces(unsigned v) const
-    {
-        const uint64_t index = index_of(v);
-        uint32_t bits = 0;
-        for (unsigned j = 0; j < elements; j++) {
-            if (index + j < count && nacrei_in_mask(from, index + j)) {
-                bits |= 1u << j;
-            }
-        }
-        return bits;
-    }
-
-    /* A bit for each element of a tile that is in the arrays and in the mask. */
+    /* The same for any tile, element by element. */
     template <unsigned V>
-    __device__ __forceinline__ uint64_t masks() const
+    __device__ __forceinline__ nacrei_keep<V * elements> mask_pieces() const
     {
-        uint32_t bits[V];
-        uint64_t keep = 0;
-        if (inside) {
-            mask_whole<V>(bits);
-        } else {
-#pragma unroll
-            for (unsigned v = 0; v < V; v++) {
-                bits[v] = mask_pieces(v);
+        typedef nacrei_keep<V * elements> keep_type;
+        keep_type keep = 0;
+#pragma unroll 1
+        for (unsigned i = 0; i < V * elements; i++) {
+            const uint64_t index = index_of(i / elements) + i % elements;
+            if (index < count && nacrei_in_mask(from, index)) {
+                keep |= (keep_type)1 << i;
             }
-        }
-#pragma unroll
-        for (unsigned v = 0; v < V; v++) {
-            keep |= (uint64_t)bits[v] << (v * elements);
         }
         return keep;
     }
 
-    /* A bit for each element of a vector that meets the condition. */
-    __device__ __forceinline__ uint32_t meets(unsigned, const vector &vector) const
-    {
-        uint32_t bits = (1u << elements) - 1;
-        if (from.condition.mask != 0 || from.condition.low != 0) {
-#pragma unroll
-            for (unsigned j = 0; j < elements; j++) {
-                if (!nacrei_condition_holds(&from.condition,
-                                            nacrei_item_number(first_of(vector, j)))) {
-                    bits &= ~(1u << j);
-                }
-            }
-        }
-        return bits;
-    }
-
+    /* The vectors of a tile. */
     template <unsigned V>
-    __device__ __forceinline__ uint64_t load(vector (&content)[V]) const
+    __device__ __forceinline__ void load(vector (&content)[V]) const
     {
         if (inside) {
 #pragma unroll
@@ -315,26 +302,55 @@ struct nacrei_array_source {
                 content[v] = load_pieces(v);
             }
         }
-        uint64_t keep = masks<V>();
-#pragma unroll
-        for (unsigned v = 0; v < V; v++) {
-            const uint64_t bits = (uint64_t)meets(v, content[v]) << (v * elements);
-            keep &= bits | ~((uint64_t)((1u << elements) - 1) << (v * elements));
-        }
-        return keep;
     }
 
-    __device__ __forceinline__ void park(unsigned v, vector *to) const
+    /* The same into shared memory, 32 lanes' vectors one after another. */
+    template <unsigned V>
+    __device__ __forceinline__ void park(vector *to) const
     {
         if (!inside) {
-            *to = load_pieces(v);
-        } else if constexpr (has_second) {
-            nacrei_copy_async<ItemBytes>(&to->first, (const first_type *)from.items + index_of(v));
-            nacrei_copy_async<ValueBytes>(&to->second,
-                                          (const second_type *)from.values + index_of(v));
-        } else {
-            nacrei_copy_async<16>(to, (const first_type *)from.items + index_of(v));
+#pragma unroll 1
+            for (unsigned v = 0; v < V; v++) {
+                to[v * 32] = load_pieces(v);
+            }
+            return;
         }
+#pragma unroll
+        for (unsigned v = 0; v < V; v++) {
+            if constexpr (has_second) {
+                nacrei_copy_async<ItemBytes>(&to[v * 32].first,
+                                             (const first_type *)from.items + index_of(v));
+                nacrei_copy_async<ValueBytes>(&to[v * 32].second,
+                                              (const second_type *)from.values + index_of(v));
+            } else {
+                nacrei_copy_async<16>(&to[v * 32], (const first_type *)from.items + index_of(v));
+            }
+        }
+    }
+
+    /*
+     * A bit for each element of a tile that is in the arrays, in the mask, and meets the condition;
+     * `content` gives its vectors.
+     */
+    template <unsigned V, unsigned Unroll = V, typename Content>
+    __device__ __forceinline__ nacrei_keep<V * elements> keep(const Content &content) const
+    {
+        typedef nacrei_keep<V * elements> keep_type;
+        keep_type keep = inside ? mask_whole<V>() : mask_pieces<V>();
+        if (from.condition.mask != 0 || from.condition.low != 0) {
+#pragma unroll Unroll
+            for (unsigned v = 0; v < V; v++) {
+                const vector vector = content(v);
+#pragma unroll
+                for (unsigned j = 0; j < elements; j++) {
+                    const first_type item = first_of(element_of(vector, j));
+                    keep &= ~(nacrei_condition_holds(&from.condition, nacrei_item_number(item))
+                                  ? 0
+                                  : (keep_type)1 << (v * elements + j));
+                }
+            }
+        }
+        return keep;
     }
 
     /* One element by itself, for DEVICE_SELECT. */

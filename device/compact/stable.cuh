@@ -3,7 +3,8 @@
  * The stable form: one pass, elements in their order. A tile may write when it knows how many
  * elements the tiles before it keep, and that wait decides: memory is busy only if many bytes are
  * under way meanwhile. So a tile is copied into shared memory without going through registers, of
- * which a block then needs so few that an SM holds six tiles of 32 KB.
+ * which a block then needs so few that an SM holds six tiles of 32 KB. What needs no place is done
+ * in that wait: each warp puts what it keeps together where it lies.
  *
  * Who adds up: not every tile by looking back at those before it, but one warp for all. A tile
  * puts its count into its place of a ring; the warp takes counts in order, as they come, and puts
@@ -72,30 +73,32 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
             words[c] = nacrei_ring_load(&scratch->counts[place]);
             free[c] = nacrei_ring_load(&scratch->places[place]);
         }
+        /* The chunks' sums side by side: what the warp takes is what every tile waits for. */
+        uint32_t run[chunks], mine[chunks], before[chunks];
         bool whole = true;
 #pragma unroll
         for (unsigned c = 0; c < chunks; c++) {
-            if (whole) {
-                const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
-                const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
-                                   nacrei_ring_turn(free[c]) == 2 * turn;
-                const uint32_t waiting = __ballot_sync(~0u, !ready);
-                const uint32_t run = waiting != 0 ? __ffs((int)waiting) - 1 : 32;
-                const uint32_t mine = lane < run ? (uint32_t)nacrei_ring_count(words[c]) : 0;
-                uint32_t before = mine;
+            const uint64_t tile = next + 32 * c + lane, turn = tile / NACREI_COMPACT_RING;
+            const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
+                               nacrei_ring_turn(free[c]) == 2 * turn;
+            const uint32_t waiting = __ballot_sync(~0u, !ready);
+            run[c] = !whole ? 0 : waiting != 0 ? __ffs((int)waiting) - 1 : 32;
+            whole = run[c] == 32;
+            mine[c] = lane < run[c] ? (uint32_t)nacrei_ring_count(words[c]) : 0;
+        }
 #pragma unroll
-                for (unsigned step = 1; step < 32; step *= 2) {
-                    const uint32_t other = __shfl_up_sync(~0u, before, step);
-                    before += lane >= step ? other : 0;
-                }
-                if (lane < run) {
-                    nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
-                                      nacrei_ring_word(2 * turn + 1, sum + before - mine));
-                }
-                sum += __shfl_sync(~0u, before, 31);
-                next += run;
-                whole = run == 32;
+        for (unsigned c = 0; c < chunks; c++) {
+            before[c] = nacrei_sum_lanes<32>(mine[c]);
+        }
+#pragma unroll
+        for (unsigned c = 0; c < chunks; c++) {
+            const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
+            if (lane < run[c]) {
+                nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
+                                  nacrei_ring_word(2 * turn + 1, sum + before[c] - mine[c]));
             }
+            sum += __shfl_sync(~0u, before[c], 31);
+            next += run[c];
         }
     }
     if (lane == 0) {
@@ -103,24 +106,39 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
     }
 }
 
-/* Tells the count of a tile; returns what the tiles before it keep. One thread. */
+/*
+ * Waits until a tile's words of the ring are free. A count is taken before its place is free again:
+ * the place alone tells that both are. One thread, while the tile is on its way: after it, those
+ * behind would wait for this, too.
+ */
+__device__ __forceinline__ void nacrei_wait_for_turn(nacrei_stable_scratch *scratch, uint64_t tile)
+{
+    const uint64_t turn = tile / NACREI_COMPACT_RING;
+    while (nacrei_ring_turn(nacrei_ring_load(&scratch->places[tile % NACREI_COMPACT_RING])) !=
+           2 * turn) {
+    }
+}
+
+__device__ __forceinline__ void nacrei_tell_count(nacrei_stable_scratch *scratch, uint64_t tile,
+                                                  uint32_t kept)
+{
+    nacrei_ring_store(&scratch->counts[tile % NACREI_COMPACT_RING],
+                      nacrei_ring_word(tile / NACREI_COMPACT_RING + 1, kept));
+}
+
+/* Returns what the tiles before one keep, and hands its place in the ring on. */
 __device__ __forceinline__ uint64_t nacrei_wait_for_place(nacrei_stable_scratch *scratch,
-                                                          uint64_t tile, uint32_t kept)
+                                                          uint64_t tile)
 {
     const uint64_t turn = tile / NACREI_COMPACT_RING;
     uint64_t *place = &scratch->places[tile % NACREI_COMPACT_RING];
-    uint64_t word;
-    /* A count is taken before its place is free again: the place alone tells that both are. */
-    while (nacrei_ring_turn(nacrei_ring_load(place)) != 2 * turn) {
-    }
-    nacrei_ring_store(&scratch->counts[tile % NACREI_COMPACT_RING],
-                      nacrei_ring_word(turn + 1, kept));
-    do {
+    uint64_t word = nacrei_ring_load(place);
+    while (nacrei_ring_turn(word) != 2 * turn + 1) {
 #if __CUDA_ARCH__ >= 700
         __nanosleep(200); /* polls cost the adding warp its speed */
 #endif
         word = nacrei_ring_load(place);
-    } while (nacrei_ring_turn(word) != 2 * turn + 1);
+    }
     nacrei_ring_store(place, nacrei_ring_word(2 * turn + 2, 0));
     return nacrei_ring_count(word);
 }
@@ -156,21 +174,31 @@ __device__ __forceinline__ void nacrei_copy_async_wait(void)
 #endif
 }
 
+/* Vectors of 16 bytes that a thread parks: a tile of 32 KB, or as many elements as fit a word. */
+template <typename Source>
+static constexpr unsigned nacrei_stable_vectors = Source::elements <= 8 ? 8 : 4;
+
 template <typename Source>
 __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
     nacrei_stable_kernel(const typename Source::parameters from, const nacrei_target target,
                          nacrei_stable_scratch *scratch)
 {
-    constexpr unsigned S = Source::elements, V = S <= 8 ? 8 : 4;
-    __shared__ typename Source::vector parked[V][NACREI_COMPACT_THREADS];
-    __shared__ typename nacrei_by_warp<V, S>::shared shared;
+    typedef typename Source::element_type element_type;
+    constexpr unsigned S = Source::elements, V = nacrei_stable_vectors<Source>;
+    constexpr unsigned group = S == 1 ? 4 : 2; /* vectors in registers at a time */
+    typedef nacrei_keep<V * S> keep_type;
+    typedef nacrei_by_warp<V, S> reserve_type;
+    __shared__ alignas(16) typename Source::vector parked[NACREI_COMPACT_WARPS][V][32];
+    __shared__ typename reserve_type::shared shared;
     __shared__ uint64_t first_shared, ticket_shared;
     const uint64_t tiles = Source::tiles(from, V);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (;;) {
         if (threadIdx.x == 0) {
             ticket_shared = atomicAdd(&scratch->tickets, 1u); /* relaxed: only a number */
         }
-        __syncthreads();
+        reserve_type reserve;
+        reserve.begin(shared);
         const uint64_t ticket = ticket_shared;
         if (ticket == 0 && threadIdx.x < 32) {
             nacrei_add_up(scratch, tiles, target.needed);
@@ -178,39 +206,44 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
         if (ticket == 0 || ticket > tiles) {
             return;
         }
-        Source source(from, ticket - 1, V);
-#pragma unroll
-        for (unsigned v = 0; v < V; v++) {
-            source.park(v, &parked[v][threadIdx.x]);
+        const Source source(from, ticket - 1, V);
+        source.template park<V>(&parked[warp][0][lane]);
+        if (threadIdx.x == 0) {
+            nacrei_wait_for_turn(scratch, ticket - 1);
         }
-        uint64_t keep = source.template masks<V>();
         nacrei_copy_async_wait(); /* each thread reads what it has copied itself */
-#pragma unroll
-        for (unsigned v = 0; v < V; v++) {
-            const uint64_t bits = (uint64_t)source.meets(v, parked[v][threadIdx.x]) << (v * S);
-            keep &= bits | ~((uint64_t)((1u << S) - 1) << (v * S));
-        }
-        nacrei_by_warp<V, S> reserve;
+        const keep_type keep =
+            source.template keep<V, 1>([&](unsigned v) { return parked[warp][v][lane]; });
         const uint32_t kept = reserve.take(shared, keep);
         if (threadIdx.x == 0) {
-            first_shared = nacrei_wait_for_place(scratch, ticket - 1, kept);
+            nacrei_tell_count(scratch, ticket - 1, kept);
         }
-        __syncthreads();
-        const uint64_t first = first_shared;
+        /* No element moves up: what is written over has been read. */
+        element_type *staged = (element_type *)parked[warp];
 #pragma unroll
-        for (unsigned v = 0; v < V; v++) {
-            if (nacrei_bits_of(keep, v, S) != 0) {
-                const typename Source::vector vector = parked[v][threadIdx.x];
+        for (unsigned v = 0; v < V; v += group) {
+            typename Source::vector content[group];
 #pragma unroll
-                for (unsigned j = 0; j < S; j++) {
-                    if (keep >> (v * S + j) & 1) {
-                        nacrei_write_element<Source>(target, first + reserve.rank(keep, v, j),
-                                                     vector, j);
-                    }
+            for (unsigned i = 0; i < group; i++) {
+                content[i] = parked[warp][v + i][lane];
+            }
+            __syncwarp();
+#pragma unroll
+            for (unsigned i = 0; i < group * S; i++) {
+                if (keep >> (v * S + i) & 1) {
+                    staged[reserve.rank(v + i / S, i % S) - reserve.before] =
+                        Source::element_of(content[i / S], i % S);
                 }
             }
         }
-        __syncthreads(); /* before the next round writes what is shared */
+        if (threadIdx.x == 0) {
+            first_shared = nacrei_wait_for_place(scratch, ticket - 1);
+        }
+        __syncthreads();
+        const uint64_t first = first_shared + reserve.before;
+        nacrei_write_staged<Source, 32>(target, staged, first,
+                                        nacrei_room_for(target, first, reserve.kept), lane);
+        __syncwarp(); /* before the next round parks */
     }
 }
 
