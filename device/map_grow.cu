@@ -10,6 +10,7 @@
  * of an image, which has as many slots as the submap had.
  */
 #include "device/kernels_internal.cuh"
+#include "device/occupancy.cuh"
 #include "nacre/cuda/claim.cuh"
 #include "nacre/cuda/table.cuh"
 
@@ -236,7 +237,8 @@ __device__ __forceinline__ void build_image(const nacrei_table &table, const cha
  * from 0, without the stash.
  */
 template <typename Width>
-__global__ void __launch_bounds__(rebuild_threads, rebuild_blocks)
+__global__ void __launch_bounds__(rebuild_threads,
+                                  nacrei_blocks_that_fit(rebuild_threads, rebuild_blocks))
     rebuild_kernel(const nacrei_table table, uint64_t first, uint64_t half)
 {
     extern __shared__ uint4 shared[];

@@ -179,7 +179,9 @@ template <typename Source>
 static constexpr unsigned nacrei_stable_vectors = Source::elements <= 8 ? 8 : 4;
 
 template <typename Source>
-__global__ void __launch_bounds__(NACREI_COMPACT_THREADS, NACREI_STABLE_BLOCKS)
+__global__ void __launch_bounds__(NACREI_COMPACT_THREADS,
+                                  nacrei_blocks_that_fit(NACREI_COMPACT_THREADS,
+                                                         NACREI_STABLE_BLOCKS))
     nacrei_stable_kernel(const typename Source::parameters from, const nacrei_target target,
                          nacrei_stable_scratch *scratch)
 {

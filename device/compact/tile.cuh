@@ -13,6 +13,7 @@
 
 #include "device/compact/reserve.cuh"
 #include "device/compact/stage.cuh"
+#include "device/occupancy.cuh"
 
 /* Vectors of 16 bytes that a thread takes: so many loads are in flight. */
 #define NACREI_TILE_VECTORS 4
@@ -57,10 +58,12 @@ __device__ __forceinline__ uint32_t nacrei_room_for(const nacrei_target &target,
 
 /* Blocks on an SM, by registers: for few elements in a vector six, which measured best. */
 template <typename Source>
-static constexpr int nacrei_tile_blocks = Source::elements <= 2 ? 6 : 4;
+static constexpr unsigned nacrei_tile_blocks = Source::elements <= 2 ? 6 : 4;
 
 template <typename Source, template <unsigned, unsigned> class Reserve>
-__global__ void __launch_bounds__(NACREI_COMPACT_THREADS, nacrei_tile_blocks<Source>)
+__global__ void __launch_bounds__(NACREI_COMPACT_THREADS,
+                                  nacrei_blocks_that_fit(NACREI_COMPACT_THREADS,
+                                                         nacrei_tile_blocks<Source>))
     nacrei_tile_kernel(const typename Source::parameters from, const nacrei_target target)
 {
     constexpr unsigned V = nacrei_tile_vectors<Source>, S = Source::elements;
