@@ -73,32 +73,30 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
             words[c] = nacrei_ring_load(&scratch->counts[place]);
             free[c] = nacrei_ring_load(&scratch->places[place]);
         }
-        /* The chunks' sums side by side: what the warp takes is what every tile waits for. */
-        uint32_t run[chunks], mine[chunks], before[chunks];
         bool whole = true;
 #pragma unroll
         for (unsigned c = 0; c < chunks; c++) {
-            const uint64_t tile = next + 32 * c + lane, turn = tile / NACREI_COMPACT_RING;
-            const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
-                               nacrei_ring_turn(free[c]) == 2 * turn;
-            const uint32_t waiting = __ballot_sync(~0u, !ready);
-            run[c] = !whole ? 0 : waiting != 0 ? __ffs((int)waiting) - 1 : 32;
-            whole = run[c] == 32;
-            mine[c] = lane < run[c] ? (uint32_t)nacrei_ring_count(words[c]) : 0;
-        }
+            if (whole) {
+                const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
+                const bool ready = tile < tiles && nacrei_ring_turn(words[c]) == turn + 1 &&
+                                   nacrei_ring_turn(free[c]) == 2 * turn;
+                const uint32_t waiting = __ballot_sync(~0u, !ready);
+                const uint32_t run = waiting != 0 ? __ffs((int)waiting) - 1 : 32;
+                const uint32_t mine = lane < run ? (uint32_t)nacrei_ring_count(words[c]) : 0;
+                uint32_t before = mine;
 #pragma unroll
-        for (unsigned c = 0; c < chunks; c++) {
-            before[c] = nacrei_sum_lanes<32>(mine[c]);
-        }
-#pragma unroll
-        for (unsigned c = 0; c < chunks; c++) {
-            const uint64_t tile = next + lane, turn = tile / NACREI_COMPACT_RING;
-            if (lane < run[c]) {
-                nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
-                                  nacrei_ring_word(2 * turn + 1, sum + before[c] - mine[c]));
+                for (unsigned step = 1; step < 32; step *= 2) {
+                    const uint32_t other = __shfl_up_sync(~0u, before, step);
+                    before += lane >= step ? other : 0;
+                }
+                if (lane < run) {
+                    nacrei_ring_store(&scratch->places[tile % NACREI_COMPACT_RING],
+                                      nacrei_ring_word(2 * turn + 1, sum + before - mine));
+                }
+                sum += __shfl_sync(~0u, before, 31);
+                next += run;
+                whole = run == 32;
             }
-            sum += __shfl_sync(~0u, before[c], 31);
-            next += run[c];
         }
     }
     if (lane == 0) {
@@ -106,24 +104,17 @@ __device__ __forceinline__ void nacrei_add_up(nacrei_stable_scratch *scratch, ui
     }
 }
 
-/*
- * Waits until a tile's words of the ring are free. A count is taken before its place is free again:
- * the place alone tells that both are. One thread, while the tile is on its way: after it, those
- * behind would wait for this, too.
- */
-__device__ __forceinline__ void nacrei_wait_for_turn(nacrei_stable_scratch *scratch, uint64_t tile)
-{
-    const uint64_t turn = tile / NACREI_COMPACT_RING;
-    while (nacrei_ring_turn(nacrei_ring_load(&scratch->places[tile % NACREI_COMPACT_RING])) !=
-           2 * turn) {
-    }
-}
-
+/* Tells the count of a tile. One thread. */
 __device__ __forceinline__ void nacrei_tell_count(nacrei_stable_scratch *scratch, uint64_t tile,
                                                   uint32_t kept)
 {
+    const uint64_t turn = tile / NACREI_COMPACT_RING;
+    /* A count is taken before its place is free again: the place alone tells that both are. */
+    while (nacrei_ring_turn(nacrei_ring_load(&scratch->places[tile % NACREI_COMPACT_RING])) !=
+           2 * turn) {
+    }
     nacrei_ring_store(&scratch->counts[tile % NACREI_COMPACT_RING],
-                      nacrei_ring_word(tile / NACREI_COMPACT_RING + 1, kept));
+                      nacrei_ring_word(turn + 1, kept));
 }
 
 /* Returns what the tiles before one keep, and hands its place in the ring on. */
@@ -210,9 +201,6 @@ __global__ void __launch_bounds__(NACREI_COMPACT_THREADS,
         }
         const Source source(from, ticket - 1, V);
         source.template park<V>(&parked[warp][0][lane]);
-        if (threadIdx.x == 0) {
-            nacrei_wait_for_turn(scratch, ticket - 1);
-        }
         nacrei_copy_async_wait(); /* each thread reads what it has copied itself */
         const keep_type keep =
             source.template keep<V, 1>([&](unsigned v) { return parked[warp][v][lane]; });
