@@ -11,10 +11,11 @@
 constexpr unsigned nacrei_blocks_that_fit(unsigned threads, unsigned blocks)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    return blocks * threads <= 1024 ? blocks : 1024 / threads;
+    constexpr unsigned most = 1024;
 #else
-    return blocks;
+    constexpr unsigned most = 2048;
 #endif
+    return blocks * threads <= most ? blocks : most / threads;
 }
 
 #endif
