@@ -136,6 +136,31 @@ struct nacrei_sums {
     bool skipped;
 };
 
+/*
+ * After the size has been shown to the host, and a fence: shows it again where it has changed
+ * since. Else what another block read before this one's change could be what is shown last.
+ */
+__device__ __forceinline__ void nacrei_show_newer_size(const nacrei_table &table, uint64_t shown)
+{
+    for (;;) {
+        const uint64_t size = nacrei_load_relaxed(&table.control->size);
+        if (size == shown) {
+            return;
+        }
+        table.hints->size = shown = size;
+        __threadfence_system(); /* shown before the next look */
+    }
+}
+
+/* Shows the host the size. One thread of a block, after the block's change. */
+__device__ __forceinline__ void nacrei_show_size(const nacrei_table &table)
+{
+    const uint64_t size = nacrei_load_relaxed(&table.control->size);
+    table.hints->size = size;
+    __threadfence_system(); /* shown before the next look */
+    nacrei_show_newer_size(table, size);
+}
+
 /* The end of a batch that has a number: the host may know. One thread, after all others. */
 __device__ __forceinline__ void nacrei_tell_host(const nacrei_table &table,
                                                  const nacrei_elements &elements, int64_t delta,
@@ -149,6 +174,7 @@ __device__ __forceinline__ void nacrei_tell_host(const nacrei_table &table,
     report->refused = refused;
     __threadfence_system(); /* content before number; pairs with the host's acquire load */
     report->sequence = elements.sequence;
+    nacrei_show_newer_size(table, size);
 }
 
 /* What one block has done with its elements. */
@@ -196,7 +222,7 @@ __device__ __forceinline__ void nacrei_block_tell(const nacrei_table &table,
                 atomicAdd((unsigned long long *)&control->size, (unsigned long long)change);
                 atomicAdd((unsigned long long *)&control->taken, (unsigned long long)change);
             }
-            table.hints->size = nacrei_load_relaxed(&control->size);
+            nacrei_show_size(table);
         }
         return;
     }

@@ -409,6 +409,44 @@ NACRE_CONTRACT_TEST_ONCE(graphs, replayed_erasures_make_a_map_grow)
     }
 }
 
+NACRE_CONTRACT_TEST_ONCE(graphs, block_shows_an_older_size_last)
+{
+    /* Goal: once a replay is over, the info tells its size, although each of its blocks shows the
+       host what it has read. Method: a captured clear and insertion, of 100 blocks; 200 replays. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    enum { N = 25600 };
+    nacre_map *map = test_map_growing(t, NACRE_GROWTH_FIXED, N);
+    uint64_t *keys = test_keys(t, 0, N), *values = test_values(t, keys, N);
+    test_array keys_on = test_array_of_numbers(t, keys, N, t->key_bytes);
+    test_array values_on = test_array_of_numbers(t, values, N, t->value_bytes);
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    test_wait(t);
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    OK(t, nacre_map_clear(map, &t->error, t->stream));
+    OK(t, nacre_map_insert(map, keys_on.data, values_on.data, N, NULL, t->stream));
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphInstantiate(&exec, graph, 0));
+    for (int replay = 0; replay < 200; replay++) {
+        nacre_map_info info;
+        nacre_map_info_init(&info, sizeof info);
+        CUDA(t, cudaGraphLaunch(exec, t->stream));
+        test_wait(t);
+        OK(t, nacre_map_info_get(map, &info, &t->error));
+        CHECK(t, info.size_last_known == N, "%llu keys last known after replay %d",
+              (unsigned long long)info.size_last_known, replay);
+    }
+    CUDA(t, cudaGraphExecDestroy(exec));
+    CUDA(t, cudaGraphDestroy(graph));
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    nacre_map_destroy(map);
+    free(keys);
+    free(values);
+}
+
 NACRE_CONTRACT_TEST_ONCE(graphs, missing_value_is_inserted_by_a_retry)
 {
     /*

@@ -24,6 +24,7 @@
  *     NACRE_TEST_STEPS=n         steps of each random sequence, rounds of churn
  *     NACRE_TEST_ROWS=text       only rows with that in "suite/name"
  *     NACRE_TEST_WIDTHS=n        only the first n of the widths (8,8) (8,4) (8,0) (4,8) (4,4) (4,0)
+ *     NACRE_TEST_SHORT=1         on CUDA, too, sizes as on the CPU: for sanitizers
  *     NACRE_TEST_THREADS=n       threads of the CPU device; default 3
  *     NACRE_TEST_ALLOCATOR=1     devices get a caller's allocator that checks how it is used
  *     NACRE_TEST_REQUIRE_CUDA=1  no CUDA device is a failure, not a skip
@@ -196,10 +197,11 @@ uint64_t *test_values(test *t, const uint64_t *keys, uint64_t count);
    class. */
 uint64_t *test_home_keys(test *t, uint64_t seed, uint32_t home, uint64_t count);
 
-/* Large on CUDA, small on the CPU. */
+/* Large on CUDA, small on the CPU, and everywhere with NACRE_TEST_SHORT. */
 static inline uint64_t test_scale(const test *t, uint64_t cpu, uint64_t cuda)
 {
-    return t->backend == NACRE_BACKEND_CUDA ? cuda : cpu;
+    return t->backend == NACRE_BACKEND_CUDA && test_setting("NACRE_TEST_SHORT", 0) == 0 ? cuda
+                                                                                        : cpu;
 }
 
 #endif
