@@ -19,6 +19,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
     typedef typename Width::value_type value_type;
     __shared__ uint32_t of_warp[NACREI_UPDATE_THREADS / 32];
     __shared__ uint64_t first;
+    nacrei_kernel_begin();
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool takes_part =
