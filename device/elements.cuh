@@ -152,13 +152,28 @@ __device__ __forceinline__ void nacrei_show_newer_size(const nacrei_table &table
     }
 }
 
-/* Shows the host the size. One thread of a block, after the block's change. */
-__device__ __forceinline__ void nacrei_show_size(const nacrei_table &table)
+/*
+ * Shows the host the size. One thread of a block, after the block's change. Of those that come
+ * together one shows it for all, and looks again where another has left a mark: if each looked for
+ * itself, all would go on, and keep their blocks on the GPU, until no block changed the size.
+ */
+static __device__ __noinline__ void nacrei_show_size(nacrei_control *control,
+                                                     volatile nacrei_hints *hints)
 {
-    const uint64_t size = nacrei_load_relaxed(&table.control->size);
-    table.hints->size = size;
-    __threadfence_system(); /* shown before the next look */
-    nacrei_show_newer_size(table, size);
+    uint32_t *unshown = &control->unshown;
+    __threadfence(); /* the change before its mark; pairs with the first fence below */
+    if (atomicAdd(unshown, 1u) != 0) {
+        return;
+    }
+    uint32_t marks;
+    uint64_t size;
+    do {
+        marks = nacrei_load_relaxed(unshown);
+        __threadfence();
+        size = nacrei_load_relaxed(&control->size);
+        hints->size = size;
+        __threadfence_system(); /* shown before the next look, and before another may show */
+    } while (nacrei_load_relaxed(&control->size) != size || atomicCAS(unshown, marks, 0u) != marks);
 }
 
 /* The end of a batch that has a number: the host may know. One thread, after all others. */
@@ -222,7 +237,7 @@ __device__ __forceinline__ void nacrei_block_tell(const nacrei_table &table,
                 atomicAdd((unsigned long long *)&control->size, (unsigned long long)change);
                 atomicAdd((unsigned long long *)&control->taken, (unsigned long long)change);
             }
-            nacrei_show_size(table);
+            nacrei_show_size(control, table.hints);
         }
         return;
     }

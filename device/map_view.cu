@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(NACREI_VIEW_COUNTERS)
     if (elements.report != nullptr) {
         nacrei_tell_host(table, elements, delta, refused);
     } else {
-        nacrei_show_size(table);
+        nacrei_show_size(table.control, table.hints);
     }
 }
 

@@ -26,6 +26,7 @@ typedef struct nacrei_control {
     uint64_t size; /* keys present, published per block or, metered, per key */
     uint64_t
         taken; /* metered: keys present plus insertions on their way; equals size between batches */
+    uint32_t unshown; /* changes of the size that somebody is about to show the host; else 0 */
 } nacrei_control;
 
 /* Pinned memory that any batch may write and the host reads without a wait. */
