@@ -56,7 +56,10 @@
  * every call but assign and those of class read apart from all others. The library keeps track of
  * 1024 batches in flight and of 64 streams with work of one map; a call beyond that waits for the
  * oldest, whatever the map's growth. Beside an open view of the map (map_view.h) a call that must
- * not run there returns WOULD_WAIT.
+ * not run there returns WOULD_WAIT. From compute capability 9.0 on a batch's kernel may be launched
+ * while what comes before it in the stream ends, and waits for that by itself. A kernel of the
+ * caller's that is launched so between calls has to wait, too (cudaGridDependencySynchronize), even
+ * where it needs nothing of what comes before: the kernel after it waits for it alone.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
  * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
