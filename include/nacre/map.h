@@ -5,7 +5,8 @@
  * MODEL. A map is given batches: arrays of keys, of values, and a count. A call enqueues its batch
  * on a stream and returns; on the CPU it has finished by then. Keys and values are bits: signed
  * keys and floating-point values are stored like any other. Arrays lie in memory that the map's
- * device reads and writes, and need only the element's own alignment.
+ * device reads and writes, and need only the element's own alignment. Outputs do not overlap
+ * inputs, except where a call says so.
  *
  *     nacre_device *device;
  *     nacre_map *map;
