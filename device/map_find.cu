@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
 {
     typedef typename Width::value_type value_type;
     nacrei_kernel_begin();
-    const uint64_t index = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
+    const uint64_t index = nacrei_element_index<NACREI_LOOKUP_THREADS>() / Lanes;
     const bool first = threadIdx.x % Lanes == 0; /* the thread that speaks for its element */
     bool takes_part = index < elements.count;
     if constexpr (!Plain) {
@@ -80,31 +80,27 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
 
 template <typename Width, unsigned Operation, unsigned Lanes>
 cudaError_t launch_lanes(const nacrei_table *table, const nacrei_elements *elements,
-                         uint32_t threads, cudaStream_t stream)
+                         cudaStream_t stream)
 {
-    return nacrei_launch_batch(nacrei_elements_plain(elements)
-                                   ? lookup_kernel<Width, Operation, true, Lanes>
-                                   : lookup_kernel<Width, Operation, false, Lanes>,
-                               table, elements, threads, threads / Lanes, stream);
+    return nacrei_launch_batch(
+        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true, Lanes>
+                                        : lookup_kernel<Width, Operation, false, Lanes>,
+        table, elements, NACREI_LOOKUP_THREADS, NACREI_LOOKUP_THREADS / Lanes, stream);
 }
 
 /*
  * Elements up to which a lookup takes as long as the longest path, and not as the memory's rate has
- * it: lanes look for them together. And up to which smaller blocks end sooner (64 K keys in a graph
- * 5.9 us instead of 6.0).
+ * it: lanes look for them together.
  */
-constexpr uint64_t few = (uint64_t)1 << 15, some = (uint64_t)1 << 17;
-constexpr unsigned lanes_of_few = 8, threads_of_some = 32;
+constexpr uint64_t few = (uint64_t)1 << 15;
+constexpr unsigned lanes_of_few = 8;
 
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)
 {
-    if (elements->count <= few) {
-        return launch_lanes<Width, Operation, lanes_of_few>(table, elements, NACREI_LOOKUP_THREADS,
-                                                            stream);
-    }
-    return launch_lanes<Width, Operation, 1>(
-        table, elements, elements->count <= some ? threads_of_some : NACREI_LOOKUP_THREADS, stream);
+    return elements->count <= few
+               ? launch_lanes<Width, Operation, lanes_of_few>(table, elements, stream)
+               : launch_lanes<Width, Operation, 1>(table, elements, stream);
 }
 
 /* Whether a key is missing, told by the first of its lanes. */
