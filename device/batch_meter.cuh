@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The meter of a batch that may not fit (nacre/cuda/claim.cuh): tickets are counted in the map's
- * own control, so that the batch is admitted exactly as many keys as there is room for.
+ * own control, so that the batch is admitted exactly as many keys as there is room for. A block
+ * takes a ticket for each of its threads at once, and gives back what it did not need at its end:
+ * two atomics for all. Only where there is no room for so many do its threads take their own.
  */
 #ifndef NACRE_DEVICE_BATCH_METER_CUH
 #define NACRE_DEVICE_BATCH_METER_CUH
@@ -40,32 +42,69 @@ static __device__ __noinline__ nacrei_ticket nacrei_take_ticket(nacrei_control *
     return first + rank < capacity ? NACREI_TICKET_TAKEN : NACREI_TICKET_NONE_NOW;
 }
 
-/* Adds 1 for each lane that comes here together. Relaxed. */
+/* Adds 1 for each lane that comes here together, after what all of them did. */
 static __device__ __forceinline__ void nacrei_count_key(uint64_t *counter)
 {
     const uint32_t together = __activemask();
+    __syncwarp(together);
     if ((together & ((1u << threadIdx.x % 32) - 1)) == 0) {
-        atomicAdd((unsigned long long *)counter, (unsigned long long)__popc(together));
+        nacrei_add_release(counter, __popc(together));
     }
 }
 
 struct nacrei_batch_meter {
     static constexpr bool metered = true;
     nacrei_control *control;
+    bool block_has; /* a ticket for each thread of the block */
+
+    /* By all threads of a block, first of all. */
+    static __device__ __forceinline__ nacrei_batch_meter begin(nacrei_control *control)
+    {
+        int granted = 0;
+        if (threadIdx.x == 0) {
+            unsigned long long *taken = (unsigned long long *)&control->taken;
+            const uint64_t capacity = control->capacity_keys;
+            /* Relaxed sums, as for single tickets. */
+            if (nacrei_load_relaxed(&control->taken) + blockDim.x <= capacity) {
+                granted = atomicAdd(taken, (unsigned long long)blockDim.x) + blockDim.x <= capacity;
+                if (!granted) {
+                    atomicAdd(taken, 0ull - blockDim.x);
+                }
+            }
+        }
+        return nacrei_batch_meter{control, __syncthreads_or(granted) != 0};
+    }
 
     __device__ __forceinline__ nacrei_ticket take() const
     {
-        return nacrei_take_ticket(control);
+        return block_has ? NACREI_TICKET_TAKEN : nacrei_take_ticket(control);
     }
 
     __device__ __forceinline__ void give_back() const
     {
-        atomicAdd((unsigned long long *)&control->taken, ~0ull); /* relaxed: a sum */
+        if (!block_has) {
+            atomicAdd((unsigned long long *)&control->taken, ~0ull); /* relaxed: a sum */
+        }
     }
 
     __device__ __forceinline__ void count() const
     {
-        nacrei_count_key(&control->size);
+        if (!block_has) {
+            nacrei_count_key(&control->size);
+        }
+    }
+
+    /* By all threads of the block, once each knows whether it has inserted a key. */
+    __device__ __forceinline__ void end(bool inserted) const
+    {
+        if (block_has) {
+            const uint64_t keys = (uint32_t)__syncthreads_count(inserted);
+            if (threadIdx.x == 0) {
+                nacrei_add_release(&control->size, keys);
+                atomicAdd((unsigned long long *)&control->taken,
+                          (unsigned long long)keys - blockDim.x); /* relaxed: a sum */
+            }
+        }
     }
 };
 

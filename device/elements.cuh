@@ -204,7 +204,7 @@ struct nacrei_totals {
 /*
  * One thread of a block adds what the block has done to the batch's sums; that of the last block
  * adds the batch to the size and tells the host. `sign` is +1 for insertions, -1 for erasure.
- * Metered insertions have added to the size already.
+ * Metered insertions have added to the size already (batch_meter.cuh).
  */
 __device__ __forceinline__ void nacrei_block_tell(const nacrei_table &table,
                                                   const nacrei_elements &elements,

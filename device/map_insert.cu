@@ -54,7 +54,7 @@ template <unsigned Kind>
 __device__ __forceinline__ auto meter_of(const nacrei_table &table)
 {
     if constexpr (Kind == METERED) {
-        return nacrei_batch_meter{table.control};
+        return nacrei_batch_meter::begin(table.control);
     } else {
         return nacrei_no_meter();
     }
@@ -66,6 +66,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
 {
     typedef typename Width::value_type value_type;
     nacrei_kernel_begin();
+    const auto meter = meter_of<Kind>(table);
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool exists = index < elements.count;
     bool takes_part = exists;
@@ -88,8 +89,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
         }
         const nacrei_found<Width> place = nacrei_find_or_claim<Width>(
             table, nacrei_shape_of(table), nacrei_hash(key, table.seed),
-            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value,
-            meter_of<Kind>(table));
+            (typename Width::key_type)nacrei_key_store(key, Width::key_bytes), value, meter);
         outcome = settle<Width, Operation>(elements, index, place, value);
     }
     if (Kind != PLAIN && exists && (takes_part || !elements.retry)) {
@@ -101,6 +101,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
             elements.left_out[index / 32] = bits;
         }
     }
+    meter.end(outcome == NACRE_OUTCOME_INSERTED);
     const bool full = outcome == NACRE_OUTCOME_FULL;
     const nacrei_sums sums = {outcome == NACRE_OUTCOME_INSERTED, takes_part && !full, full,
                               exists && !takes_part && !elements.retry};

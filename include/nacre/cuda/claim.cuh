@@ -19,7 +19,8 @@
  *
  *     take()         tries to take a ticket; never waits for one
  *     give_back()    not needed after all
- *     count()        the key is published, and the ticket gone for good
+ *     count()        the key is there, and the ticket gone for good: whoever sees that and acquires
+ *                    it sees the key
  */
 #ifndef NACRE_CUDA_CLAIM_CUH
 #define NACRE_CUDA_CLAIM_CUH
@@ -40,6 +41,9 @@ struct nacrei_no_meter {
     {
     }
     __device__ __forceinline__ void count() const
+    {
+    }
+    __device__ __forceinline__ void end(bool) const
     {
     }
 };
@@ -134,8 +138,7 @@ nacrei_claim_slot(char *address, typename Width::slot_type hole, typename Width:
 template <typename Width, typename Meter>
 __device__ __forceinline__ nacrei_found<Width>
 nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint64_t hash,
-                     typename Width::key_type stored, typename Width::value_type value,
-                     const Meter &meter)
+                     typename Width::key_type stored, typename Width::value_type value, Meter meter)
 {
     typedef typename Width::slot_type slot_type;
     nacrei_found<Width> result;
@@ -168,10 +171,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
                 if (nacrei_same_slot(was, walk.slot)) {
                     result.outcome = NACRE_OUTCOME_INSERTED;
                     done = 1;
-                    if (Meter::metered) {
-                        __threadfence(); /* the key before the count that makes others walk again */
-                        meter.count();
-                    }
+                    meter.count();
                 } else {
                     meter.give_back();
                     if (Width::key_of(was) == stored) {
@@ -183,7 +183,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
             } else {
                 /* Walk once more: the last ticket may have gone, or be going, to an equal key. */
                 refused = ticket == NACREI_TICKET_NONE_EVER;
-                __threadfence(); /* pairs with the fence before that key was counted */
+                __threadfence(); /* acquires what was counted */
             }
         }
         if (Meter::metered) {

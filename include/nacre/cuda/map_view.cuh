@@ -215,7 +215,7 @@ class nacre_map_view
                       "pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are inserted from sm_90 on");
         const nacrei_found<width> place = nacrei_find_or_claim<width>(
             view_.table, nacrei_shape_of(view_.table), nacrei_hash(key, view_.table.seed),
-            stored_of(key), value, nacrei_view_meter{view_.counts});
+            stored_of(key), value, nacrei_view_meter{view_.counts, false});
         if (place.outcome == NACRE_OUTCOME_FULL) {
             nacrei_view_add(&counter()->refused, 1);
         }

@@ -117,6 +117,12 @@ __device__ __forceinline__ void nacrei_store_relaxed(Word *address, Word word)
     }
 }
 
+/* Adds to a sum; what this thread did before is seen by whoever reads the sum and acquires it. */
+static __device__ __forceinline__ void nacrei_add_release(uint64_t *sum, uint64_t number)
+{
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(sum), "l"(number) : "memory");
+}
+
 /*
  * Compare and swap of a whole slot; returns what was there. Relaxed: nothing is published through
  * the slot but the slot.

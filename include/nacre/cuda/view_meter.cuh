@@ -20,7 +20,7 @@ static __device__ __forceinline__ uint32_t nacrei_view_own_counter(void)
     return (multiprocessor * 67 + warp * 33 + lane) % NACREI_VIEW_COUNTERS;
 }
 
-/* Relaxed: each counter is a sum of its own. */
+/* Relaxed: each counter is a sum of its own. Returns what it was. */
 static __device__ __forceinline__ int64_t nacrei_view_add(void *counter, int64_t number)
 {
     return (int64_t)atomicAdd((unsigned long long *)counter, (unsigned long long)number);
@@ -41,7 +41,11 @@ static __device__ __forceinline__ bool nacrei_view_is_full(nacrei_view_counts *c
     return true;
 }
 
-static __device__ __noinline__ nacrei_ticket nacrei_view_take_ticket(nacrei_view_counts *counts)
+/*
+ * A ticket where any counter has one. It looks before it takes: what many threads took and gave
+ * back at once, again and again, would hide the ticket that another gave back.
+ */
+static __device__ __noinline__ nacrei_ticket nacrei_view_take_any(nacrei_view_counts *counts)
 {
     if (nacrei_load_relaxed(&counts->full) != 0) {
         return NACREI_TICKET_NONE_EVER;
@@ -67,10 +71,19 @@ static __device__ __noinline__ nacrei_ticket nacrei_view_take_ticket(nacrei_view
 struct nacrei_view_meter {
     static constexpr bool metered = true;
     nacrei_view_counts *counts;
+    bool tried; /* the thread's own counter, without a look */
 
-    __device__ __forceinline__ nacrei_ticket take() const
+    __device__ __forceinline__ nacrei_ticket take()
     {
-        return nacrei_view_take_ticket(counts);
+        if (!tried) {
+            int64_t *room = &counts->counters[nacrei_view_own_counter()].room;
+            tried = true;
+            if (nacrei_view_add(room, -1) > 0) {
+                return NACREI_TICKET_TAKEN;
+            }
+            nacrei_view_add(room, 1);
+        }
+        return nacrei_view_take_any(counts);
     }
 
     __device__ __forceinline__ void give_back() const
@@ -80,7 +93,7 @@ struct nacrei_view_meter {
 
     __device__ __forceinline__ void count() const
     {
-        nacrei_view_add(&counts->counters[nacrei_view_own_counter()].changed, 1);
+        nacrei_add_release(&counts->counters[nacrei_view_own_counter()].changed, 1);
     }
 };
 
