@@ -197,11 +197,16 @@ uint64_t *test_values(test *t, const uint64_t *keys, uint64_t count);
    class. */
 uint64_t *test_home_keys(test *t, uint64_t seed, uint32_t home, uint64_t count);
 
+/* With NACRE_TEST_SHORT. */
+static inline bool test_short(void)
+{
+    return test_setting("NACRE_TEST_SHORT", 0) != 0;
+}
+
 /* Large on CUDA, small on the CPU, and everywhere with NACRE_TEST_SHORT. */
 static inline uint64_t test_scale(const test *t, uint64_t cpu, uint64_t cuda)
 {
-    return t->backend == NACRE_BACKEND_CUDA && test_setting("NACRE_TEST_SHORT", 0) == 0 ? cuda
-                                                                                        : cpu;
+    return t->backend == NACRE_BACKEND_CUDA && !test_short() ? cuda : cpu;
 }
 
 #endif
