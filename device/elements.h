@@ -84,7 +84,12 @@ static inline int nacrei_elements_plain(const nacrei_elements *elements)
 
 typedef struct nacrei_bins {
     uint64_t count[NACREI_BINS_MAX]; /* elements */
-    uint64_t taken[NACREI_BINS_MAX]; /* places given out so far */
+    struct {
+        uint64_t place;       /* of the next element */
+        uint64_t padding[15]; /* to a cache line, so that atomics on bins do not wait for others' */
+    } next[NACREI_BINS_MAX];
+    uint32_t unsorted; /* not 0: a bin stands out */
+    uint32_t reserved[63];
 } nacrei_bins;
 
 /* Where the elements of a batch are copied, bin after bin; map_partition.cu. */

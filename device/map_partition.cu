@@ -7,13 +7,15 @@
  *
  * Two passes: the elements of each bin are counted, then blocks take tiles of elements, sort each
  * by bin in shared memory, reserve its places in all bins by an atomic each, and write it out in
- * runs. Inside a bin the order is any. A batch in which some key is so frequent that its bin stands
- * out is copied in its own order: brought together, its equal keys would wait for one slot.
+ * runs. Between them a block finds out where the bins begin. Inside a bin the order is any. A batch
+ * in which some key is so frequent that its bin stands out is copied in its own order: brought
+ * together, its equal keys would wait for one slot.
  */
 #include <cub/block/block_scan.cuh>
 
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
+#include "device/occupancy.cuh"
 #include "nacre/cuda/table.cuh"
 
 namespace
@@ -21,6 +23,9 @@ namespace
 
 constexpr unsigned threads = 256, items = 8, tile = threads * items;
 static_assert(NACREI_BINS_MAX == threads, "a thread keeps the counters of a bin");
+
+/* Blocks that share a multiprocessor: one writes while another waits for its elements. */
+constexpr unsigned scatter_blocks = 4;
 
 template <typename Width>
 __device__ __forceinline__ uint32_t bin_of(const nacrei_table &table, const nacrei_shape &shape,
@@ -74,6 +79,23 @@ __device__ __forceinline__ bool stands_out(const nacrei_shape &shape, const nacr
     return (double)in_bin > expected * 1.125 + 4096;
 }
 
+/* Where the bins begin, and whether one stands out; a thread for each. */
+__global__ void __launch_bounds__(threads)
+    begin_kernel(const nacrei_table table, uint64_t elements, const nacrei_partition to)
+{
+    typedef cub::BlockScan<unsigned long long, threads> scan_type;
+    __shared__ typename scan_type::TempStorage scan;
+    const uint64_t count = to.bins->count[threadIdx.x];
+    unsigned long long begin;
+    scan_type(scan).ExclusiveSum((unsigned long long)count, begin);
+    to.bins->next[threadIdx.x].place = begin;
+    const bool unsorted =
+        __syncthreads_or(stands_out(nacrei_shape_of(table), to, elements, count)) != 0;
+    if (threadIdx.x == 0) {
+        to.bins->unsorted = unsorted;
+    }
+}
+
 /* Writes a tile, whose first element is `begin`, in the order in which it came. */
 template <typename Width>
 __device__ __forceinline__ void write_unsorted(const nacrei_partition &to, uint64_t begin,
@@ -94,13 +116,13 @@ __device__ __forceinline__ void write_unsorted(const nacrei_partition &to, uint6
 }
 
 template <typename Width>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, nacrei_blocks_that_fit(threads, scatter_blocks))
     scatter_kernel(const nacrei_table table, const nacrei_elements elements,
                    const nacrei_partition to)
 {
     typedef typename Width::key_type key_type;
     typedef typename Width::value_type value_type;
-    typedef cub::BlockScan<unsigned long long, threads> scan_type;
+    typedef cub::BlockScan<uint32_t, threads> scan_type;
     __shared__ key_type keys[tile];
     __shared__ value_type values[Width::value_bytes != 0 ? tile : 1];
     __shared__ uint8_t bins[tile];
@@ -114,8 +136,7 @@ __global__ void __launch_bounds__(threads)
         elements.count - begin < tile ? (uint32_t)(elements.count - begin) : tile;
     key_type key[items];
     value_type value[items];
-    uint32_t bin[items], rank[items];
-    const uint64_t in_bin = to.bins->count[threadIdx.x];
+    uint32_t place[items]; /* the bin, and above it the number among the tile's elements there */
     counts[threadIdx.x] = 0;
 #pragma unroll
     for (unsigned k = 0; k < items; k++) {
@@ -127,46 +148,47 @@ __global__ void __launch_bounds__(threads)
             }
         }
     }
-    if (__syncthreads_or(stands_out(shape, to, elements.count, in_bin))) {
+    if (to.bins->unsorted != 0) {
         write_unsorted<Width>(to, begin, count, has_values, key, value);
         return;
     }
+    __syncthreads();
 #pragma unroll
     for (unsigned k = 0; k < items; k++) {
         if (k * threads + threadIdx.x < count) {
-            bin[k] = bin_of<Width>(table, shape, to, key[k]);
-            rank[k] = atomicAdd(&counts[bin[k]], 1u);
+            const uint32_t bin = bin_of<Width>(table, shape, to, key[k]);
+            place[k] = bin | atomicAdd(&counts[bin], 1u) << 16;
         }
     }
-    unsigned long long bin_first, first;
-    scan_type(scan).ExclusiveSum((unsigned long long)in_bin, bin_first);
     __syncthreads();
     const uint32_t mine = counts[threadIdx.x];
-    scan_type(scan).ExclusiveSum(mine, first);
-    firsts[threadIdx.x] = (uint32_t)first;
+    uint64_t next = 0;
     if (mine != 0) {
-        places[threadIdx.x] =
-            bin_first - first +
-            atomicAdd((unsigned long long *)&to.bins->taken[threadIdx.x], (unsigned long long)mine);
+        next = atomicAdd((unsigned long long *)&to.bins->next[threadIdx.x].place,
+                         (unsigned long long)mine);
     }
+    uint32_t first;
+    scan_type(scan).ExclusiveSum(mine, first);
+    firsts[threadIdx.x] = first;
     __syncthreads();
 #pragma unroll
     for (unsigned k = 0; k < items; k++) {
         if (k * threads + threadIdx.x < count) {
-            const uint32_t at = firsts[bin[k]] + rank[k];
+            const uint32_t bin = place[k] & 0xffff, at = firsts[bin] + (place[k] >> 16);
             keys[at] = key[k];
-            bins[at] = (uint8_t)bin[k];
+            bins[at] = (uint8_t)bin;
             if (has_values) {
                 values[at] = value[k];
             }
         }
     }
+    places[threadIdx.x] = next - first; /* last: nobody waits for the atomic before */
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < count; i += threads) {
-        const uint64_t place = places[bins[i]] + i;
-        ((key_type *)to.keys)[place] = keys[i];
+        const uint64_t out = places[bins[i]] + i;
+        ((key_type *)to.keys)[out] = keys[i];
         if (has_values) {
-            ((value_type *)to.values)[place] = values[i];
+            ((value_type *)to.values)[out] = values[i];
         }
     }
 }
@@ -180,10 +202,13 @@ cudaError_t nacrei_partition_batch(const nacrei_gpu *gpu, const nacrei_table *ta
 {
     const uint32_t tiles = nacrei_batch_blocks(elements->count, tile);
     const uint32_t counters = gpu->multiprocessors * 8;
-    cudaError_t error = cudaMemsetAsync(to->bins, 0, sizeof *to->bins, stream);
+    cudaError_t error = cudaMemsetAsync(to->bins, 0, sizeof to->bins->count, stream);
     if (error == cudaSuccess) {
         error = nacrei_launch(count_kernel<Width>, counters < tiles ? counters : tiles, threads, 0,
                               stream, *table, *elements, *to);
+    }
+    if (error == cudaSuccess) {
+        error = nacrei_launch(begin_kernel, 1, threads, 0, stream, *table, elements->count, *to);
     }
     if (error == cudaSuccess) {
         error =
@@ -197,6 +222,7 @@ cudaError_t nacrei_partition_prepare(void)
 {
     cudaError_t error = cudaSuccess;
     nacrei_prepare(count_kernel<Width>, &error);
+    nacrei_prepare(begin_kernel, &error);
     nacrei_prepare(scatter_kernel<Width>, &error);
     return error;
 }
