@@ -43,7 +43,19 @@ static double bytes_of(const bench_parameters *p, uint64_t count)
     return (double)(count * (p->key_bytes + values + bench_slot_bytes(p)));
 }
 
-/* New keys into an empty map, up to a load: at once, or so many a call. */
+/* The keys of a run, at once or so many a call. */
+static void change_all(bench_run *run, void *out)
+{
+    const bench_parameters *p = run->p;
+    const uint64_t batch = p->batch == 0 ? run->count : p->batch;
+    for (uint64_t at = 0; at < run->count && !run->failed; at += batch) {
+        change(run, (char *)run->keys + at * p->key_bytes,
+               (char *)run->values + at * p->value_bytes,
+               run->count - at < batch ? run->count - at : batch, out);
+    }
+}
+
+/* New keys into an empty map, up to a load; as a graph, where the map does not know that they fit. */
 static void fresh(gbench_state *state, const void *argument)
 {
     bench_run run;
@@ -53,16 +65,25 @@ static void fresh(gbench_state *state, const void *argument)
     void *out = run.p->operation == FIND_OR_INSERT
                     ? bench_memory(&run, run.count * run.p->value_bytes)
                     : NULL;
-    const uint64_t batch = run.p->batch == 0 ? run.count : run.p->batch;
+    void *graph = NULL;
+    if (run.p->graph && !run.failed) {
+        nacre_stream_wait(run.side->device, run.side->stream, NULL);
+        run.side->capture(run.side);
+        change_all(&run, out);
+        graph = run.side->captured(run.side);
+    }
     while (bench_round(&run)) {
         bench_must(&run, nacre_map_clear(run.map, &run.error, run.side->stream));
         bench_start(&run);
-        for (uint64_t at = 0; at < run.count && !run.failed; at += batch) {
-            change(&run, (char *)run.keys + at * run.p->key_bytes,
-                   (char *)run.values + at * run.p->value_bytes,
-                   run.count - at < batch ? run.count - at : batch, out);
+        if (graph != NULL) {
+            run.side->replay(run.side, graph);
+        } else {
+            change_all(&run, out);
         }
         bench_stop(&run);
+    }
+    if (graph != NULL) {
+        run.side->drop(run.side, graph);
     }
     bench_expect_size(&run, run.count);
     bench_expect_found(&run, &run.inserted, run.count);
@@ -218,6 +239,11 @@ static void add_others(const bench_profile *profile)
     p = bench_defaults(profile);
     for (p.batch = 10000; profile->full && p.batch < p.keys; p.batch *= 10) {
         bench_add(names[INSERT], fresh, &p, "load=%.2f/batch=%s", p.load,
+                  bench_human(p.batch).text);
+    }
+    p.graph = 1;
+    for (p.batch = 1000000; p.side->capture != NULL && p.batch < p.keys; p.batch *= 10) {
+        bench_add(names[INSERT], fresh, &p, "load=%.2f/batch=%s/graph", p.load,
                   bench_human(p.batch).text);
     }
 }
