@@ -57,11 +57,11 @@ struct nacrei_batch_meter {
     nacrei_control *control;
     bool block_has; /* a ticket for each thread of the block */
 
-    /* By all threads of a block, first of all. */
-    static __device__ __forceinline__ nacrei_batch_meter begin(nacrei_control *control)
+    /* By all threads of a block, first of all. `used`: one of them may need a ticket. */
+    static __device__ __forceinline__ nacrei_batch_meter begin(nacrei_control *control, bool used)
     {
         int granted = 0;
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0 && used) {
             unsigned long long *taken = (unsigned long long *)&control->taken;
             const uint64_t capacity = control->capacity_keys;
             /* Relaxed sums, as for single tickets. */
@@ -100,7 +100,9 @@ struct nacrei_batch_meter {
         if (block_has) {
             const uint64_t keys = (uint32_t)__syncthreads_count(inserted);
             if (threadIdx.x == 0) {
-                nacrei_add_release(&control->size, keys);
+                if (keys != 0) {
+                    nacrei_add_release(&control->size, keys);
+                }
                 atomicAdd((unsigned long long *)&control->taken,
                           (unsigned long long)keys - blockDim.x); /* relaxed: a sum */
             }

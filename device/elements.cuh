@@ -30,7 +30,7 @@ static_assert(NACREI_LAUNCH_ELEMENTS < NACREI_TALLY_BLOCK &&
  * One thread per element, however many. A fixed grid that walks through the elements was measured
  * at two thirds of the lookup rate: lanes that are done begin their next element while others still
  * probe, and the loads and stores of neighbours no longer coalesce. A captured batch whose count is
- * told on the device launches threads for its greatest count; those beyond return at once.
+ * told on the device launches threads for its greatest count; those beyond have nothing to do.
  */
 static inline uint32_t nacrei_batch_blocks(uint64_t count, uint32_t threads)
 {

@@ -235,7 +235,14 @@ nacre_status nacrei_map_size_read(nacrei_map_call *self, uint64_t *size);
  */
 nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *refused);
 
-/* Maps memory for so many submaps, if it can be had; the table does not grow. */
+/*
+ * Memory for so many submaps, all or nothing; the table does not grow. CAPACITY, OUT_OF_MEMORY: the
+ * message says that `parameter` is `keys`.
+ */
+nacre_status nacrei_map_back_submaps(nacrei_map_call *self, const char *parameter, uint64_t keys,
+                                     uint64_t submaps);
+
+/* The same, if it can be had. */
 void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps);
 
 /* Rebuilds what erasures known to have finished have worn, on the stream, without waiting. */

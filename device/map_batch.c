@@ -286,7 +286,7 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     nacre_status status = NACRE_OK;
     nacrei_map_retire(map);
     const uint64_t size = nacrei_map_size_known(map);
-    if (map->refused_unserved == 0 && size + map->inserting + count <= map->reserved_keys) {
+    if (size + map->inserting + count <= map->reserved_keys) {
         return NACRE_OK; /* within what was reserved no call allocates */
     }
     if (nacrei_map_views_open(map)) {

@@ -133,6 +133,37 @@ nacre_status nacrei_map_grow(nacrei_map_call *self, uint64_t keys, uint32_t *ref
     return grow_to(self, submaps, refused);
 }
 
+nacre_status nacrei_map_back_submaps(nacrei_map_call *self, const char *parameter, uint64_t keys,
+                                     uint64_t submaps)
+{
+    nacrei_cuda_device *device = self->device;
+    nacrei_cuda_map *map = self->map;
+    nacre_error *error = self->error;
+    const char *call = self->call;
+    nacre_status status = NACRE_OK;
+    const uint64_t bytes = map->memory_bytes - map->region.bytes +
+                           nacrei_region_bytes(device, map->region.submap_bytes, submaps + 1);
+    const uint64_t limit = map->head.config.memory_limit_bytes, all = device->memory_total_bytes;
+    const uint64_t most = limit != 0 && limit < all ? limit : all;
+    if (bytes > most) {
+        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                           "%s: %s is %llu; allowed: what fits into %llu bytes, %s", call,
+                           parameter, (unsigned long long)keys, (unsigned long long)most,
+                           most == limit ? "memory_limit_bytes" : "the device's memory");
+    }
+    const cudaError_t result =
+        nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
+    if (result == cudaErrorMemoryAllocation) {
+        return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
+                           "%s: %s is %llu; memory for them was refused", call, parameter,
+                           (unsigned long long)keys);
+    }
+    NACREI_CUDA(result);
+    nacrei_map_count_memory(map); /* an open view may refuse the rest */
+cleanup:
+    return status;
+}
+
 void nacrei_map_reserve_memory(nacrei_map_call *self, uint64_t submaps)
 {
     nacrei_cuda_map *map = self->map;
@@ -227,12 +258,12 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
     static const char call[] = "nacre_map_reserve";
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
-    nacrei_cuda_device *device = self.device;
     nacrei_cuda_map *map = self.map;
     uint32_t refused = 0;
     if (status != NACRE_OK || keys <= map->capacity_keys) {
         if (status == NACRE_OK && keys > map->reserved_keys) {
             map->reserved_keys = keys;
+            map->refused_unserved = 0; /* as after growth */
         }
         goto cleanup;
     }
@@ -243,30 +274,10 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
                         call, (unsigned long long)keys, (unsigned long long)map->capacity_keys);
         goto cleanup;
     }
-    const uint64_t bytes = nacrei_cuda_map_estimate(head->device, &map->head.config, keys);
-    const uint64_t limit = map->head.config.memory_limit_bytes;
-    const uint64_t all = self.device->memory_total_bytes;
-    const uint64_t most = limit != 0 && limit < all ? limit : all;
-    if (bytes > most) {
-        status = nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
-                             "%s: keys is %llu; allowed: what fits into %llu bytes, %s", call,
-                             (unsigned long long)keys, (unsigned long long)most,
-                             most == limit ? "memory_limit_bytes" : "the device's memory");
-        goto cleanup;
-    }
     const uint64_t before = map->reserved_keys;
     const uint64_t submaps =
         nacrei_table_submaps_reserved(keys, map->submap_slots, map->head.config.load_max);
-    /* All or nothing: the memory comes first. */
-    cudaError_t result = nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));
-    if (result == cudaErrorMemoryAllocation) {
-        status = nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
-                             "%s: keys is %llu; memory for them was refused", call,
-                             (unsigned long long)keys);
-        goto cleanup;
-    }
-    NACREI_CUDA(result);
-    nacrei_map_count_memory(map); /* an open view may refuse the rest */
+    NACREI_TRY(nacrei_map_back_submaps(&self, "keys", keys, submaps));
     map->reserved_keys = keys;
     status = grow_to(&self, submaps, &refused);
     if (status != NACRE_OK) {

@@ -51,10 +51,13 @@ __device__ __forceinline__ uint32_t settle(const nacrei_elements &elements, uint
 enum { PLAIN, OPTIONS, METERED };
 
 template <unsigned Kind>
-__device__ __forceinline__ auto meter_of(const nacrei_table &table)
+__device__ __forceinline__ auto meter_of(const nacrei_table &table, const nacrei_elements &elements)
 {
     if constexpr (Kind == METERED) {
-        return nacrei_batch_meter::begin(table.control);
+        /* Blocks beyond what a count on the device tells have nothing to do. */
+        return nacrei_batch_meter::begin(table.control,
+                                         (uint64_t)blockIdx.x * NACREI_UPDATE_THREADS <
+                                             nacrei_elements_count(elements));
     } else {
         return nacrei_no_meter();
     }
@@ -66,7 +69,7 @@ __global__ void __launch_bounds__(NACREI_UPDATE_THREADS)
 {
     typedef typename Width::value_type value_type;
     nacrei_kernel_begin();
-    const auto meter = meter_of<Kind>(table);
+    const auto meter = meter_of<Kind>(table, elements);
     const uint64_t index = nacrei_element_index<NACREI_UPDATE_THREADS>();
     const bool exists = index < elements.count;
     bool takes_part = exists;

@@ -61,8 +61,12 @@ static nacre_status make_room(nacrei_map_call *self, uint64_t new_keys, uint32_t
         }
     }
     if (new_keys > nacrei_map_room(map)) {
-        NACREI_TRY(nacrei_map_grow(self, nacrei_map_size_known(map) + map->inserting + new_keys,
-                                   &refused));
+        const uint64_t keys = nacrei_map_size_known(map) + map->inserting + new_keys;
+        /* All or nothing: the memory comes first. */
+        NACREI_TRY(nacrei_map_back_submaps(
+            self, "new_keys", new_keys,
+            nacrei_table_submaps(keys, map->submap_slots, map->head.config.load_max)));
+        NACREI_TRY(nacrei_map_grow(self, keys, &refused));
         if (refused || new_keys > nacrei_map_room(map)) {
             status = nacrei_fail(self->error, NACRE_ERROR_OUT_OF_MEMORY, 0,
                                  "%s: new_keys is %llu; memory for them was refused, there is "

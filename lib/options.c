@@ -66,7 +66,9 @@ static nacre_status check_mask(const nacrei_call *call, const nacre_options *opt
 {
     NACREI_TRY(nacrei_check_range(call, "options.mask_kind", options->mask_kind, NACRE_MASK_BYTES,
                                   "0 (none), 1 (bits), 2 (bytes)"));
-    NACREI_TRY(nacrei_check_range(call, "options.mask_bits", options->mask_bits, 255, "0 to 255"));
+    if (options->mask_bits == 0 || options->mask_bits > 255) {
+        return nacrei_bad_number(call, "options.mask_bits", options->mask_bits, "1 to 255");
+    }
     if (options->mask_kind == NACRE_MASK_NONE) {
         if (options->mask != NULL) {
             return nacrei_bad_pointer(call, "options.mask", options->mask,

@@ -11,7 +11,7 @@
  *     what.item_bytes = 4;
  *     what.items_out = chosen;                      // [capacity]
  *     what.capacity = capacity;
- *     what.needed = &needed;
+ *     what.needed = needed;                         // like the arrays, the device writes it
  *     nacre_options_init(&options, sizeof options);
  *     options.mask = outcomes;                      // those that an insertion found there
  *     options.mask_kind = NACRE_MASK_BYTES;

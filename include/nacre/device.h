@@ -26,12 +26,15 @@ extern "C" {
 typedef struct nacre_device nacre_device;
 
 /*
- * A program's own allocator. Called only on a thread that is inside a nacre call, never from two
- * threads for one object at once. `allocate` returns a multiple of `alignment` (a power of two, up
- * to 4096), or NULL to refuse: the library then reports it and loses nothing. A pointer that is not
- * aligned is released again, logged as an error, and taken for a refusal. `release` is told the
- * size of the allocation and the stream in whose order the memory is free (always NULL in this
- * version: the memory is idle). Neither these functions nor the log may call nacre.
+ * A program's own allocator. Called only on threads that are inside nacre calls, and by several at
+ * once: it has to be thread-safe, and so has the log, whose text is there during the call. `space`
+ * is NACRE_SPACE_...: on the CPU all are memory of the host; PINNED is written by the host and by
+ * the device. (Scratch memory of the CPU's own threads is the system's.) `allocate` returns a
+ * multiple of `alignment` (a power of two, up to 4096), or NULL to refuse: the library then reports
+ * it and loses nothing. A pointer that is not aligned is released again, logged as an error, and
+ * taken for a refusal. `release` is told the size of the allocation and the stream in whose order
+ * the memory is free (always NULL in this version: the memory is idle). Neither these functions nor
+ * the log may call nacre.
  */
 typedef struct nacre_allocator {
     void *user;
@@ -165,7 +168,7 @@ NACRE_API nacre_status nacre_memory_release(nacre_device *device, void *pointer,
 /*
  * Copies `bytes` bytes between any two spaces, in stream order. Where the host's side is pageable
  * memory the call returns when that side has been read or written. 0 bytes are legal, with NULL
- * too.
+ * too. In a CUDA graph the copy is made at each replay, of and to the memory as it is then.
  *
  * ARGUMENT (NULL with bytes, more than 2^60 bytes), DEVICE_LOST.
  *

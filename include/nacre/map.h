@@ -32,9 +32,9 @@
  * - Growth follows keys, not batch lengths: repeating keys that are there never grows a map.
  * - Nothing is lost: exactly the elements whose outcome is FULL were not applied; they can be given
  *   again as they are. A table that is full reports; it never hangs.
- * - Equal keys in a batch: exactly one element reports INSERTED. Values are whole. Which of several
- *   assigned values stays is unspecified; insert keeps the value of the element that reported
- *   INSERTED.
+ * - Equal keys in a batch: exactly one element reports INSERTED, any of them. Values are whole.
+ *   Which of several assigned values stays is unspecified; insert keeps the value of the element
+ *   that reported INSERTED.
  * - Erasing frees room at once and leaves no tombstones.
  *
  * GROWTH, chosen at creation. WAIT (the default): when a batch may not fit, the host waits for the
@@ -66,14 +66,19 @@
  * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
  * other calls on its map waiting, info and faults excepted.
  *
- * CAPTURE. Batch calls, clear and size_async may be captured in a CUDA graph. A call that would
- * have to wait or allocate returns WOULD_WAIT before anything is issued and leaves the capture
- * intact. A captured batch stays valid when the map grows or is cleared later, takes the size that
- * the map has at the replay, and reports FULL where it finds no room then, whatever the map's
- * growth. A replay is ordered by the caller, against exclusive calls and against insertions outside
- * of it. Once a call that changes the map has been captured, each insertion into a WAIT map outside
- * of a graph waits for its stream to learn the size (with NACRE_OPTION_NEVER_WAIT it goes by the
- * last size known).
+ * CAPTURE. Batch calls, selections, views, clear and size_async may be captured in a CUDA graph. A
+ * call that would have to wait or allocate returns WOULD_WAIT, and one that cannot be captured at
+ * all UNSUPPORTED (maintain, DEVICE_SELECT, selections by slots), before anything is issued; the
+ * capture is intact. A captured batch stays valid when the map grows or is cleared later, takes the
+ * size that the map has at the replay, and reports FULL where it finds no room then, whatever the
+ * map's growth. So: nacre_map_reserve and nacre_map_size first (elements in flight count as keys),
+ * then the capture; between replays reserve makes room, and outcomes, counts or nacre_map_faults
+ * tell FULL. The library does not see replays: the caller orders each of them against every call,
+ * view and replay beside which its calls may not run (STREAMS), and, where it inserts, against all
+ * other insertions, those of the same graph too: between streams of one capture it orders nothing.
+ * Once a call that changes the map has been captured, each insertion into a WAIT map outside of a
+ * graph waits for its stream to learn the size (with NACRE_OPTION_NEVER_WAIT it goes by the last
+ * size known).
  */
 #ifndef NACRE_MAP_H
 #define NACRE_MAP_H
@@ -249,7 +254,9 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
 
 /*
  * Rebuilds every submap, each as good as new: a full pass of the maintenance that insertions and
- * erasures do a share of as they go. Lookups are fastest after it. Contents stay.
+ * erasures do a share of as they go (on CUDA not with NACRE_ORDER_CALLER, nor in captures or beside
+ * a view: maps that live so age, and are to be maintained now and then). Lookups are fastest after
+ * it. Contents stay.
  *
  * ARGUMENT. UNSUPPORTED: the stream is capturing. WOULD_WAIT: a view is open. DEVICE_LOST.
  *
@@ -335,21 +342,23 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * ARGUMENT: NULL or misaligned pointers, unknown constants, a bad struct_size, options that the
  * call does not take (types.h), a count beyond 2^60; with `checks` also memory that the device
  * cannot reach. WOULD_WAIT: an open view is in the way (map_view.h). UNSUPPORTED: on the CPU, a
- * large batch in a process that was forked after the device started its threads. DEVICE_LOST.
+ * large batch (but for match) in a process that was forked after the device started its threads.
+ * DEVICE_LOST.
  * Insertions of a WAIT map also: OUT_OF_MEMORY (see GROWTH above), WOULD_WAIT (capturing, or
  * NACRE_OPTION_NEVER_WAIT, and the batch may not fit).
  *
- * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map that has to
- * grow; may be captured. **Allocates** nothing, but for growth; on the CPU a change that goes
- * beyond reserved room, of 1024 elements or more for each submap (info.submaps), for its own length
- * also copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each submap
- * at a time, and buffers of 0.7 MB, up to 43 MB with many threads; on CUDA an insertion or erasure
- * of a tenth of the table's slots or more that asks for nothing about its elements (no option of
- * them, no values_out) also copies, of at most half as many elements as slots at a time, beyond
- * reserved room a tenth, in memory borrowed in the stream's order from a pool of the device
- * object's own; it keeps up to a 64th of the device's memory until it is closed or memory is
- * refused, and has none with a caller's allocator. Copies count as the map's memory. Where they are
- * refused, or memory_limit_bytes leaves no room for them, the call does without. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued, but for an insertion that may not
+ * fit a WAIT map (GROWTH), or follows a capture (CAPTURE); may be captured. **Allocates** nothing,
+ * but for growth; on the CPU a change that goes beyond reserved room, of 1024 elements or more for
+ * each submap (info.submaps), for its own length also copies of them: key, value and up to 6 bytes
+ * more, of at most 4096 elements for each submap at a time, and buffers of 0.7 MB, up to 43 MB with
+ * many threads; on CUDA an insertion or erasure of a tenth of the table's slots or more that asks
+ * for nothing about its elements (no option of them, no values_out) also copies, of at most half as
+ * many elements as slots at a time, beyond reserved room a tenth, in memory borrowed in the
+ * stream's order from a pool of the device object's own; it keeps up to a 64th of the device's
+ * memory until it is closed or memory is refused, and has none with a caller's allocator. Copies
+ * count as the map's memory. Where they are refused, or memory_limit_bytes leaves no room for them,
+ * the call does without. **Since** 0.1
  */
 
 /*

@@ -20,13 +20,14 @@
  * - ORDER. A view takes part in the order of the map's calls (map.h, STREAMS) with its access: READ
  *   as find, INSERT as insert, ERASE as erase, from begin to end. Calls that must not run beside it
  *   and follow view_end wait on the device as usual. Made while the view is open they return
- *   WOULD_WAIT, nothing issued: erase, clear, maintain, check, statistics, and every insertion that
- *   would have to grow the table, may not fit or is exclusive; beside an ERASE view every call but
- *   info and faults. A map is destroyed with no view open.
+ *   WOULD_WAIT, nothing issued: erase, erase_if, clear, maintain, check, statistics, stable
+ *   retrieval, a reserve or insertion that would have to grow the table, and an insertion that may
+ *   not fit or is exclusive; beside an ERASE view every call but info and faults. A map is
+ *   destroyed with no view open.
  * - CAPTURE. Both calls may be captured, with the kernels between them, in one capture. A replay
  *   takes the room that it finds, up to `new_keys`, and reports FULL beyond. It stays valid when
  *   the map grows or is cleared later, and is ordered by the caller, against other replayed views
- *   too.
+ *   and, where it inserts, against all insertions, those of the same graph too.
  */
 #ifndef NACRE_MAP_VIEW_H
 #define NACRE_MAP_VIEW_H
@@ -46,18 +47,21 @@ enum { NACRE_ACCESS_READ = 0, NACRE_ACCESS_INSERT = 1, NACRE_ACCESS_ERASE = 2 };
 
 /*
  * Begins a view: fills `view` [view_bytes], host memory that the caller copies into kernel
- * parameters. `access` is NACRE_ACCESS_...; `new_keys` counts for INSERT and is 0 otherwise.
- * key_bytes and value_bytes are those that the kernels were compiled for.
+ * parameters, aligned to 8; view_bytes is sizeof of the class, 72 in this version. `access` is
+ * NACRE_ACCESS_...; `new_keys` counts for INSERT and is 0 otherwise. key_bytes and value_bytes are
+ * those that the kernels were compiled for.
  *
  * ARGUMENT: widths that are not the map's, an unknown access, new_keys for another access than
  * INSERT, view_bytes of another version. UNSUPPORTED: the map's device is the CPU, or INSERT where
- * the GPU does not have it. CAPACITY: new_keys beyond any memory. OUT_OF_MEMORY: no room for
- * new_keys. WOULD_WAIT: another open view is in the way, 8 views that change the map are open, or
- * the stream is capturing and there is no room for new_keys. DEVICE_LOST.
+ * the GPU does not have it. CAPACITY: new_keys beyond any memory, or beyond memory_limit_bytes.
+ * OUT_OF_MEMORY: no memory for new_keys now; the map is as it was. WOULD_WAIT: another open view is
+ * in the way, 8 views that change the map are open (in captures: one), or the stream is capturing
+ * and there is no room for new_keys. DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** returns when enqueued, but for a WAIT map without room
- * for new_keys, which waits for the map's work; kernels with the view follow on this stream, or are
- * ordered after it; may be captured. **Allocates** nothing, but for growth. **Since** 0.1
+ * **Thread safety** any thread. **Stream** returns when enqueued, but waits for the map's work
+ * where a WAIT map has no room for new_keys or had changes captured, and for the oldest of 8 ended
+ * views that have not finished; kernels with the view follow on this stream, or are ordered after
+ * it; may be captured. **Allocates** nothing, but for growth. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_keys,
                                             uint32_t key_bytes, uint32_t value_bytes, void *view,

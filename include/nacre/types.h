@@ -2,10 +2,13 @@
 /*
  * What all objects share: streams, the constants, and the options of batch calls.
  *
- * Structs that cross the interface begin with `struct_size` and have an init function,
- * nacre_x_init(&x, sizeof x), which writes every default; after it a zero means zero. New fields
- * come at the end only. A struct smaller than the library's gets defaults for what it lacks; a
- * larger one is accepted when the bytes that the library does not know are zero.
+ * Structs that cross the interface by themselves begin with `struct_size` and have an init
+ * function, nacre_x_init(&x, sizeof x), which writes every default; after it a zero means zero. New
+ * fields come at the end only. A struct smaller than the library's gets defaults for what it lacks,
+ * and is filled as far as it goes; a larger one is accepted when the bytes that the library does
+ * not know are zero. struct_size is a multiple of 8 up to 65536: where it is not, the call says
+ * ARGUMENT and fills no error. Reserved fields are 0. nacre_counts, nacre_condition and
+ * nacre_allocator are parts of others, and never change.
  */
 #ifndef NACRE_TYPES_H
 #define NACRE_TYPES_H
@@ -122,7 +125,8 @@ enum {
 
 /* Bits of nacre_options.flags. */
 enum {
-    /* Return WOULD_WAIT, nothing issued, instead of waiting for room; most calls never do. */
+    /* Return WOULD_WAIT, nothing issued, instead of waiting for room; most calls never do. (The
+       1024 batches and 64 streams of map.h, STREAMS, are waited for all the same.) */
     NACRE_OPTION_NEVER_WAIT = 1
 };
 
@@ -166,8 +170,8 @@ typedef struct nacre_options {
         *missing_value; /* host, one value: written where a key is missing; NULL: the output of a
                                   missing key is left as it was */
     nacre_error *error; /* host */
-    /* BYTES: an element takes part if byte & mask_bits is not 0; default 255. Outcomes of one call
-       are a mask for the next: NACRE_OUTCOME_FULL gives again what found no room. */
+    /* 1 to 255, the default. BYTES: an element takes part if byte & mask_bits is not 0. Outcomes of
+       one call are a mask for the next: NACRE_OUTCOME_FULL gives again what found no room. */
     uint32_t mask_bits;
     uint32_t reserved;
 } nacre_options;

@@ -211,7 +211,9 @@ static nacre_status run_job(nacrei_cpu_job *job, nacre_error *error)
     if (reads(batch->operation)) {
         look_up_all(job);
     } else {
-        if (inserts(batch->operation) && map->refused_keys != 0) {
+        /* Within what was reserved no call allocates. */
+        if (inserts(batch->operation) && map->refused_keys != 0 &&
+            map->size + job->count > map->reserved_keys) {
             nacrei_cpu_grow_deferred(job);
         }
         if (inserts(batch->operation)) {

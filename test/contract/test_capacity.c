@@ -97,6 +97,41 @@ NACRE_CONTRACT_TEST(capacity, reserved_room_is_missing)
     }
 }
 
+NACRE_CONTRACT_TEST_ONCE(capacity, reserve_after_refusals_grows)
+{
+    /* Goal: what a DEFERRED map refused earlier makes no call grow that stays within the room
+       reserved. Method: five times as many keys as fit, then room for all of them, or none of them
+       there any more; ten more keys, some at a time. */
+    enum { KEYS = 5000 };
+    for (uint32_t way = 0; way < 2; way++) {
+        oracle o;
+        oracle_init(&o);
+        o.may_be_full = true;
+        nacre_map *map = test_map_growing(t, NACRE_GROWTH_DEFERRED, way == 0 ? 1000 : 30000);
+        const uint64_t n = way == 0 ? KEYS : 150000;
+        uint64_t *keys = test_keys(t, 0, n + 10), *values = test_values(t, keys, n + 10);
+        test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+        CHECK(t, o.size < n, "nothing was refused");
+        if (way == 0) {
+            OK(t, nacre_map_reserve(map, 4 * n, &t->error, t->stream));
+        } else {
+            test_do(t, map, &o, NACREI_ERASE, keys, NULL, n);
+        }
+        const nacre_map_info before = test_info(t, map);
+        for (uint64_t i = 0; i < 10; i += 2) {
+            test_do(t, map, &o, NACREI_INSERT, keys + n + i, values + n + i, 2);
+        }
+        const nacre_map_info after = test_info(t, map);
+        CHECK(t, after.growths == before.growths && after.memory_bytes == before.memory_bytes,
+              "%llu bytes became %llu", LL(before.memory_bytes), LL(after.memory_bytes));
+        test_compare(t, map, &o, 1000);
+        nacre_map_destroy(map);
+        oracle_free(&o);
+        free(keys);
+        free(values);
+    }
+}
+
 NACRE_CONTRACT_TEST(capacity, reserve_tenfold_scrambles_the_table)
 {
     /* Goal: a table that grows by many submaps at once keeps its keys. Method: 45,000 keys, then

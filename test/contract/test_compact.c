@@ -126,10 +126,12 @@ static void run(test *t, const job *j)
     what.workspace = workspace;
     what.workspace_bytes = workspace_bytes;
     options.algorithm = j->algorithm;
-    options.mask = j->mask_kind != NACRE_MASK_NONE ? mask.data : NULL;
-    options.mask_kind = j->mask_kind;
-    options.mask_bits = j->mask_bits;
-    options.mask_offset = j->mask_offset;
+    if (j->mask_kind != NACRE_MASK_NONE) {
+        options.mask = mask.data;
+        options.mask_kind = j->mask_kind;
+        options.mask_bits = j->mask_bits;
+        options.mask_offset = j->mask_offset;
+    }
     options.count_device = j->count_device != NULL ? count_device.data : NULL;
     options.error = &t->error;
     OK(t, nacre_compact(t->device, &what, j->count, &options, t->stream));

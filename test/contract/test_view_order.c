@@ -231,6 +231,35 @@ static void end_outside(test *t, nacre_map *map)
     OK(t, view_end(t, map, &view, t->stream));
 }
 
+NACRE_CONTRACT_TEST_ONCE(view_order, view_without_memory_makes_the_map_grow)
+{
+    /* Goal: where there cannot be memory for a view's keys the map stays as it is. Method: more new
+       keys than memory_limit_bytes, or the GPU's memory, has room for; fewer work after it. */
+    if (t->backend != NACRE_BACKEND_CUDA || !view_inserts(t)) {
+        return;
+    }
+    for (uint32_t limited = 0; limited < 2; limited++) {
+        nacrei_view view;
+        nacre_map_config config = test_map_config(t);
+        if (limited) {
+            OK(t, nacre_map_estimate(t->device, &config, 0, &config.memory_limit_bytes));
+            config.memory_limit_bytes += 8000000;
+        }
+        nacre_map *map = test_map_create(t, &config);
+        const nacre_map_info before = test_info(t, map);
+        const uint64_t keys = limited ? 1000000 : (uint64_t)1 << 50;
+        STATUS(t, NACRE_ERROR_CAPACITY,
+               view_begin(t, map, NACRE_ACCESS_INSERT, keys, &view, t->stream));
+        const nacre_map_info after = test_info(t, map);
+        CHECK(t, after.growths == before.growths && after.memory_bytes == before.memory_bytes,
+              "%llu bytes became %llu", LL(before.memory_bytes), LL(after.memory_bytes));
+        OK(t, view_begin(t, map, NACRE_ACCESS_INSERT, 100000, &view, t->stream));
+        OK(t, view_end(t, map, &view, t->stream));
+        OK(t, nacre_map_check(map, &t->error, t->stream));
+        nacre_map_destroy(map);
+    }
+}
+
 NACRE_CONTRACT_TEST_ONCE(view_order, replayed_view_takes_room_that_is_not_there)
 {
     /* Goal: a captured view inserts at each replay as far as there is room then, exactly, and stays

@@ -12,10 +12,10 @@
  * A metered insertion (one that may not fit) takes a ticket from its meter before it claims. A
  * ticket is gone for good when the key is published, and given back when the slot or the key turns
  * out to be taken; a thread without a ticket walks again while others are undecided, and reports
- * FULL only when the meter says that every ticket is gone for good. A ticket is taken, and gone or
- * given back, within one walk, and the loop has one way out, at its end, with nothing to do behind
- * it: lanes that did their counting there, while others of the warp walked on, made the warp hang
- * (device/README.md, "Dead ends").
+ * FULL only when the meter says that every ticket is gone for good. A thread's ticket is taken, and
+ * gone or given back, within one walk, and the loop has one way out, at its end, with nothing to do
+ * behind it: lanes that did their counting there, while others of the warp walked on, made the warp
+ * hang (device/README.md, "Dead ends").
  *
  *     take()         tries to take a ticket; never waits for one
  *     give_back()    not needed after all

@@ -30,7 +30,8 @@
  * same key may or may not see it; what it sees is whole.
  *
  * Pairs of 8 + 8, 8 + 4 and 4 + 8 bytes are inserted by kernels compiled for compute capability 9.0
- * or newer only.
+ * or newer only. In a program for older ones, too, the body of such a kernel stands between
+ * `#if __CUDA_ARCH__ >= 900` and `#endif`.
  */
 #ifndef NACRE_CUDA_MAP_VIEW_CUH
 #define NACRE_CUDA_MAP_VIEW_CUH
@@ -41,6 +42,8 @@
 #include "nacre/cuda/value.cuh"
 #include "nacre/cuda/view_meter.cuh"
 #include "nacre/map_view.h"
+
+static_assert(sizeof(nacrei_view) == 72, "map_view.h tells view_bytes");
 
 template <unsigned KeyBytes, unsigned ValueBytes, uint32_t Access>
 class nacre_map_view

@@ -23,9 +23,8 @@ typedef struct nacrei_control {
     char *segments[NACREI_SEGMENTS_MAX];  /* where addresses are not arithmetic */
     uint64_t submap_count;                /* without the stash */
     uint64_t capacity_keys;               /* metered insertions stop here */
-    uint64_t size; /* keys present, published per block or, metered, per key */
-    uint64_t
-        taken; /* metered: keys present plus insertions on their way; equals size between batches */
+    uint64_t size;  /* keys present, published per block or, metered, per block or key */
+    uint64_t taken; /* metered: size, and tickets of running blocks; equals size between batches */
     uint32_t unshown; /* changes of the size that somebody is about to show the host; else 0 */
 } nacrei_control;
 

@@ -37,6 +37,7 @@ static __device__ __forceinline__ bool nacrei_view_is_full(nacrei_view_counts *c
     if (inserted < counts->room) {
         return false;
     }
+    __threadfence();                         /* what was counted, before the flag that says so */
     *(volatile uint32_t *)&counts->full = 1; /* spares others the sum */
     return true;
 }
