@@ -124,14 +124,16 @@ static void look_up_all(nacrei_cpu_job *job)
 static void update_list(nacrei_cpu_job *job, uint64_t first, const uint32_t *list, uint64_t count)
 {
     uint64_t position = 0;
+    nacrei_cpu_late late = {.count = 0};
     for (;;) {
         nacrei_cpu_run run = nacrei_cpu_run_begin(job);
+        run.late = &late;
         run.base = first;
         run.list = list;
         run.room = nacrei_cpu_room(job->map);
         position = job->kernel(&run, position, count);
         nacrei_cpu_settle(job, &run);
-        if (position == count) {
+        if (position == count && late.count == 0) {
             return;
         }
         nacrei_cpu_make_room(job, run.stopped_for_place);

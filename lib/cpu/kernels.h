@@ -8,6 +8,14 @@
 
 #include "lib/cpu/map.h"
 
+#define NACREI_CPU_LATE_MAX 64u
+
+/* Positions that a run took up and did not do before it stopped; the next run begins with them. */
+typedef struct nacrei_cpu_late {
+    uint32_t count;
+    uint32_t positions[NACREI_CPU_LATE_MAX];
+} nacrei_cpu_late;
+
 /* Part of a batch, done by one thread. */
 typedef struct nacrei_cpu_run {
     nacrei_cpu_map *map;
@@ -34,6 +42,7 @@ typedef struct nacrei_cpu_run {
     uint32_t refuse_room;
     uint32_t refuse_place;
     uint32_t stopped_for_place;
+    nacrei_cpu_late *late; /* of changes */
 
     uint64_t done;
     uint64_t refused;

@@ -163,4 +163,17 @@ static inline uint32_t nacrei_pair_passed(unsigned char pair_signatures, uint64_
     return (pair_signatures & both) == both;
 }
 
+/*
+ * Tells later lookups that a key with this hash went past both buckets of a pair, which are full.
+ * Returns whether that had been told before.
+ */
+static inline uint32_t nacrei_submap_pass_pair(nacrei_cpu_submap submap, uint32_t bucket,
+                                               uint64_t hash)
+{
+    unsigned char *signatures = submap.signatures + bucket / 2u;
+    uint32_t passed = nacrei_pair_passed(*signatures, hash);
+    *signatures = (unsigned char)(*signatures | nacrei_signature_pair(hash));
+    return passed;
+}
+
 #endif

@@ -62,6 +62,7 @@ typedef struct parted {
     nacrei_cpu_line *lines; /* [slices][parts] */
     uint64_t *position;     /* [parts] how far the part has been done */
     uint64_t *end;          /* [parts] */
+    nacrei_cpu_late *late;  /* [parts] */
 
     uint64_t room; /* shared by the parts; by __atomic */
     pthread_mutex_t lock;
@@ -154,6 +155,7 @@ static void scatter(parted *parted)
             place += count;
         }
         parted->end[part] = place;
+        parted->late[part].count = 0;
     }
     each(parted, copy_slice, parted->slices);
     parted->job->counts.skipped += parted->count - place;
@@ -163,12 +165,13 @@ static void update_part(void *context, uint32_t part)
 {
     parted *parted = context;
     const nacrei_cpu_job *job = parted->job;
-    if (parted->position[part] == parted->end[part]) {
+    if (parted->position[part] == parted->end[part] && parted->late[part].count == 0) {
         return;
     }
     nacrei_cpu_run run = nacrei_cpu_run_begin(job);
     run.batch = &parted->batch;
     run.outputs = parted->outputs;
+    run.late = &parted->late[part];
     run.dense = parted->dense;
     run.more_room = &parted->room;
     run.stash_lock = &job->map->stash_lock;
@@ -195,7 +198,8 @@ static void update_parts(parted *parted)
         each(parted, update_part, parted->parts);
         nacrei_cpu_settle(job, &parted->sum);
         for (uint32_t part = 0; part < parted->parts; part++) {
-            unfinished += parted->position[part] < parted->end[part];
+            unfinished +=
+                parted->position[part] < parted->end[part] || parted->late[part].count != 0;
         }
         if (unfinished == 0) {
             return;
@@ -284,6 +288,7 @@ static uint64_t lay_out(parted *parted, uintptr_t begin)
     parted->lines = piece(&at, rows * sizeof *parted->lines);
     parted->position = piece(&at, parted->parts * sizeof *parted->position);
     parted->end = piece(&at, parted->parts * sizeof *parted->end);
+    parted->late = piece(&at, parted->parts * sizeof *parted->late);
     return at - begin;
 }
 

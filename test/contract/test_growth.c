@@ -230,6 +230,25 @@ static void large_batch(test *t, nacre_map *map, oracle *o, uint64_t universe, u
     free(take);
 }
 
+NACRE_CONTRACT_TEST_VALUES(growth, key_put_off_until_there_is_room_is_lost_or_done_twice)
+{
+    /* Goal: where the table grows on the way, keys that wait for room are done once, in their
+       order. Method: the CPU does so in batches too short to grow ahead of; 20,000 elements, of
+       which a fifth is new and many are equal, added up or found, up to 60,000 keys; the judge
+       looks at each outcome. */
+    oracle o;
+    oracle_init(&o);
+    nacre_map *map = test_map_new(t, 0);
+    for (uint64_t universe = 4000; universe <= 60000; universe += 4000) {
+        large_batch(t, map, &o, universe, 20000, 4);
+        large_batch(t, map, &o, universe, 20000, 5);
+    }
+    CHECK(t, test_info(t, map).growths > 3, "it grew %llu times", LL(test_info(t, map).growths));
+    test_compare(t, map, &o, 1000);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+}
+
 NACRE_CONTRACT_TEST(growth, large_batch_on_many_submaps_goes_wrong)
 {
     /* Goal: large batches on a table of more than 256 submaps, where the CPU gives threads submaps
