@@ -173,8 +173,14 @@ NACREI_KERNEL int nacrei_cpu_update_far_keys(nacrei_cpu_run *run, const nacrei_b
     for (uint32_t i = 0; i < at->far_count; i++) {
         uint32_t far = at->far[i];
         uint64_t element = nacrei_element(source, group->position + far);
-        if (!nacrei_cpu_update_else(run, batch, element, group->stored[far], group->hash[far],
-                                    operation, key_bytes, value_bytes)) {
+        uint64_t stored = group->stored[far], hash = group->hash[far];
+        if (nacrei_cpu_inserts(operation) &&
+            nacrei_cpu_update_on(run, batch, element, stored, hash, operation, key_bytes,
+                                 value_bytes)) {
+            continue;
+        }
+        if (!nacrei_cpu_update_else(run, element, stored, hash, operation, key_bytes,
+                                    value_bytes)) {
             at->far_count -= i;
             memmove(at->far, at->far + i, at->far_count);
             return 0;
@@ -193,17 +199,17 @@ NACREI_KERNEL void nacrei_cpu_put_off(nacrei_cpu_late *late, const nacrei_update
 }
 
 /* Does what was put off. 0: the run stops again; the rest is left. */
-NACREI_KERNEL int nacrei_cpu_update_late(nacrei_cpu_run *run, const nacrei_batch *batch,
-                                         nacrei_group_source source, uint32_t operation,
-                                         uint32_t key_bytes, uint32_t value_bytes)
+NACREI_KERNEL int nacrei_cpu_update_late(nacrei_cpu_run *run, nacrei_group_source source,
+                                         uint32_t operation, uint32_t key_bytes,
+                                         uint32_t value_bytes)
 {
     nacrei_cpu_late *late = run->late;
     for (uint32_t i = 0; i < late->count; i++) {
         uint64_t element = nacrei_element(source, late->positions[i]);
         uint64_t key = nacrei_load(source.keys + element * key_bytes, key_bytes);
         uint64_t hash = nacrei_hash(key, run->map->table.seed);
-        if (!nacrei_cpu_update_else(run, batch, element, nacrei_key_store(key, key_bytes), hash,
-                                    operation, key_bytes, value_bytes)) {
+        if (!nacrei_cpu_update_else(run, element, nacrei_key_store(key, key_bytes), hash, operation,
+                                    key_bytes, value_bytes)) {
             late->count -= i;
             memmove(late->positions, late->positions + i, late->count * sizeof(uint32_t));
             return 0;
@@ -230,7 +236,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *run, uint64_t begin, ui
     const nacrei_batch batch = *run->batch;
     const nacrei_cpu_table *table = &run->map->table;
     const nacrei_group_source source = {batch.keys, run->base, run->list};
-    if (!nacrei_cpu_update_late(run, &batch, source, operation, key_bytes, value_bytes)) {
+    if (!nacrei_cpu_update_late(run, source, operation, key_bytes, value_bytes)) {
         return begin;
     }
     if (begin == end) {

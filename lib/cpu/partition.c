@@ -23,6 +23,12 @@
 #define DENSE_MIN 1024u
 #define DENSE_MAX 4096u
 
+/*
+ * In a map of so many keys that they fill LARGE_SUBMAPS, a table far beyond the caches, fewer do.
+ */
+#define LARGE_MIN     64u
+#define LARGE_SUBMAPS 1200u
+
 /* Submaps of a part: they stay in L2. */
 #define PART_SUBMAPS 4u
 
@@ -47,9 +53,9 @@ typedef struct parted {
     nacrei_batch batch; /* that of the job from `first` on, by part */
     uint64_t first;
     uint64_t count;
-    uint32_t parts; /* a power of two */
-    uint32_t shift; /* of the hash: where the bits of the part begin */
-    uint32_t dense;
+    uint32_t parts;  /* a power of two */
+    uint32_t shift;  /* of the hash: where the bits of the part begin */
+    uint32_t alone;  /* it gains one thread, too */
     uint32_t slices; /* of the chunk, each copied by one thread */
     uint64_t slice_size;
 
@@ -172,7 +178,7 @@ static void update_part(void *context, uint32_t part)
     run.batch = &parted->batch;
     run.outputs = parted->outputs;
     run.late = &parted->late[part];
-    run.dense = parted->dense;
+    run.dense = parted->count >= DENSE_MIN * job->map->table.submap_count;
     run.more_room = &parted->room;
     run.stash_lock = &job->map->stash_lock;
     parted->position[part] = job->kernel(&run, parted->position[part], parted->end[part]);
@@ -213,11 +219,13 @@ static void update_parts(parted *parted)
 
 /* Are so many elements to be parted for the caches' sake? Room that was reserved is used without
    memory. */
-static int dense(const nacrei_cpu_job *job, uint64_t left)
+static int gains(const nacrei_cpu_job *job, uint64_t left)
 {
     const nacrei_cpu_map *map = job->map;
-    return left >= DENSE_MIN * map->table.submap_count && !job->copies_refused &&
-           map->size + left > map->reserved_keys;
+    uint64_t keys = map->size + left;
+    uint32_t large = keys >= LARGE_SUBMAPS * nacrei_cpu_submap_slots(&map->head.config);
+    return left >= (large ? LARGE_MIN : DENSE_MIN) * map->table.submap_count &&
+           !job->copies_refused && keys > map->reserved_keys;
 }
 
 /* How many of `left` elements make a chunk; 0: none. */
@@ -226,7 +234,7 @@ static uint64_t chunk(const nacrei_cpu_job *job, uint64_t left)
     if (job->map->table.half < HALF_MIN) {
         return 0;
     }
-    if (dense(job, left)) {
+    if (gains(job, left)) {
         uint64_t most = DENSE_MAX * job->map->table.submap_count;
         most = most < UINT32_MAX ? most : UINT32_MAX; /* places are numbers of 32 bits */
         uint64_t chunks = (left + most - 1) / most;
@@ -246,7 +254,7 @@ static void divide(parted *parted)
     const nacrei_cpu_job *job = parted->job;
     uint64_t half = job->map->table.half, wanted = PARTS_PER_THREAD * threads(job);
     uint32_t bits = 0, half_bits = (uint32_t)__builtin_ctzll(half);
-    if (parted->dense && wanted < half / PART_SUBMAPS) {
+    if (parted->alone && wanted < half / PART_SUBMAPS) {
         wanted = half / PART_SUBMAPS;
     }
     while (bits < half_bits && (1u << bits) < wanted && (1u << bits) < NACREI_CPU_PARTS_MAX) {
@@ -311,13 +319,13 @@ static nacrei_batch batch_by_part(const parted *parted)
 uint64_t nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t left)
 {
     parted parted = {
-        .job = job, .first = first, .count = chunk(job, left), .dense = dense(job, left)};
+        .job = job, .first = first, .count = chunk(job, left), .alone = gains(job, left)};
     if (parted.count == 0) {
         return 0;
     }
     divide(&parted);
     uint64_t bytes = lay_out(&parted, 0);
-    void *scratch = parted.dense ? nacrei_cpu_table_borrow(job->map, parted.count, bytes)
+    void *scratch = parted.alone ? nacrei_cpu_table_borrow(job->map, parted.count, bytes)
                                  : nacrei_pool_scratch(job->pool, NACREI_POOL_COPIES, bytes);
     if (scratch == NULL) {
         job->copies_refused = 1;
@@ -329,7 +337,7 @@ uint64_t nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t 
     scatter(&parted);
     update_parts(&parted);
     pthread_mutex_destroy(&parted.lock);
-    if (parted.dense) {
+    if (parted.alone) {
         nacrei_cpu_table_return(job->map, scratch, bytes);
     }
     return parted.count;

@@ -215,7 +215,8 @@ NACREI_KERNEL int nacrei_cpu_update_on(nacrei_cpu_run *run, const nacrei_batch *
     uint32_t classes = nacrei_signature_pair(hash), is_new = 0, bucket = probe.bucket;
     unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(submap, bucket));
     nacrei_pair pair = nacrei_pair_read(line, stored, classes, key_bytes, value_bytes);
-    if ((pair.match | pair.holes) != 0 || run->room == 0) {
+    if ((pair.match | pair.holes) != 0 || run->room == 0 ||
+        stored < nacrei_empty_patterns(value_bytes)) {
         return 0;
     }
     for (uint32_t pairs = 1; (pair.match | pair.holes) == 0; pairs++) {
@@ -247,18 +248,13 @@ NACREI_KERNEL int nacrei_cpu_update_on(nacrei_cpu_run *run, const nacrei_batch *
     return 1;
 }
 
-/* A key that is not settled by its pair of buckets. 0: the run stops before it. */
-NACREI_KERNEL int nacrei_cpu_update_else(nacrei_cpu_run *run, const nacrei_batch *batch,
-                                         uint64_t element, uint64_t stored, uint64_t hash,
-                                         uint32_t operation, uint32_t key_bytes,
+/* A key for which its pair of buckets is not enough. 0: the run stops before it. */
+NACREI_KERNEL int nacrei_cpu_update_else(nacrei_cpu_run *run, uint64_t element, uint64_t stored,
+                                         uint64_t hash, uint32_t operation, uint32_t key_bytes,
                                          uint32_t value_bytes)
 {
     if (stored < nacrei_empty_patterns(value_bytes)) {
         return nacrei_cpu_side(run, element, (uint32_t)stored, operation, value_bytes);
-    }
-    if (nacrei_cpu_inserts(operation) && nacrei_cpu_update_on(run, batch, element, stored, hash,
-                                                              operation, key_bytes, value_bytes)) {
-        return 1;
     }
     return nacrei_cpu_update_far(run, element, stored, hash, operation, key_bytes, value_bytes);
 }
