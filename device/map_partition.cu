@@ -25,7 +25,7 @@ constexpr unsigned threads = 256, items = 8, tile = threads * items;
 static_assert(NACREI_BINS_MAX == threads, "a thread keeps the counters of a bin");
 
 /* Blocks that share a multiprocessor: one writes while another waits for its elements. */
-constexpr unsigned scatter_blocks = 4;
+constexpr unsigned scatter_blocks = 3;
 
 template <typename Width>
 __device__ __forceinline__ uint32_t bin_of(const nacrei_table &table, const nacrei_shape &shape,
