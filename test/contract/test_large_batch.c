@@ -180,3 +180,54 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)
     test_array_free(t, &values);
     large_free(t, &l);
 }
+
+NACRE_CONTRACT_TEST_ONCE(large_batch, key_is_lost_where_a_large_table_grows_by_small_calls)
+{
+    /* Goal: a table far beyond the caches, in which one thread, too, brings a call of some hundred
+       keys for each submap into the table's order, has every key once, with its value. Method: on
+       the CPU, one thread; 7 calls of 2^20 elements, an eighth of them keys that were there. */
+    enum { CALLS = 7, PART = 1 << 20 };
+    if (t->backend != NACRE_BACKEND_CPU) {
+        return;
+    }
+    nacre_device_config config;
+    nacre_device *device = NULL;
+    nacre_map *map = NULL;
+    nacre_device_config_init(&config, sizeof config);
+    config.backend = NACRE_BACKEND_CPU;
+    config.threads = 1;
+    OK(t, nacre_device_open(&config, &device));
+    nacre_map_config map_config = test_map_config(t);
+    OK(t, nacre_map_create(device, &map_config, &map));
+    uint64_t *keys = test_host(t, PART * 8), *values = test_host(t, PART * 8);
+    uint64_t *found = test_host(t, PART * 8), next = 0, size = 0;
+    for (uint64_t call = 0; call < CALLS; call++) {
+        for (uint64_t i = 0; i < PART; i++) {
+            const bool known = i % 8 == 7;
+            const uint64_t number = known ? test_random_below(&t->random, next) : next++;
+            keys[i] = test_key(t, number);
+            values[i] = known ? 0 : 3 * number + 1; /* which a key that is there does not take */
+        }
+        OK(t, nacre_map_insert(map, keys, values, PART, NULL, NULL));
+    }
+    OK(t, nacre_map_size(map, &size, &t->error, NULL));
+    CHECK(t, size == next, "size %llu of %llu keys", LL(size), LL(next));
+    for (uint64_t first = 0; first < next; first += PART) {
+        const uint64_t n = next - first < PART ? next - first : PART;
+        for (uint64_t i = 0; i < n; i++) {
+            keys[i] = test_key(t, first + i);
+            found[i] = 0;
+        }
+        OK(t, nacre_map_find(map, keys, n, found, NULL, NULL));
+        for (uint64_t i = 0; i < n; i++) {
+            CHECK(t, found[i] == 3 * (first + i) + 1, "key number %llu has value %llu",
+                  LL(first + i), LL(found[i]));
+        }
+    }
+    OK(t, nacre_map_check(map, &t->error, NULL));
+    free(keys);
+    free(values);
+    free(found);
+    nacre_map_destroy(map);
+    nacre_device_close(device);
+}
