@@ -174,7 +174,7 @@ static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *err
         }
     }
     map->reserved_keys = keys;
-    map->refused_keys = 0; /* they have room now, or what the caller decided on instead */
+    map->refused_keys = 0; /* as after growth for them */
     return NACRE_OK;
 }
 
