@@ -32,9 +32,9 @@ static_assert(NACREI_LAUNCH_ELEMENTS < NACREI_TALLY_BLOCK &&
  * probe, and the loads and stores of neighbours no longer coalesce. A captured batch whose count is
  * told on the device launches threads for its greatest count; those beyond have nothing to do.
  */
-static inline uint32_t nacrei_batch_blocks(uint64_t count, uint32_t threads)
+static inline uint32_t nacrei_batch_blocks(uint64_t count, uint64_t block_elements)
 {
-    return (uint32_t)((count + threads - 1) / threads);
+    return (uint32_t)((count + block_elements - 1) / block_elements);
 }
 
 /*
@@ -46,7 +46,7 @@ template <typename... Parameters>
 static cudaError_t
 nacrei_launch_batch(void (*kernel)(const nacrei_table, const nacrei_elements, Parameters...),
                     const nacrei_table *table, const nacrei_elements *elements, uint32_t threads,
-                    uint32_t block_elements, cudaStream_t stream,
+                    uint64_t block_elements, cudaStream_t stream,
                     typename nacrei_as<Parameters>::type... parameters)
 {
     void *addresses[] = {(void *)table, (void *)elements, (void *)&parameters...};

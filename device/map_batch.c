@@ -37,6 +37,22 @@ static uint64_t growth_step(const nacrei_cuda_map *map)
 }
 
 /*
+ * Maps memory for `count` keys more while the device is busy, and at most for so many submaps: the
+ * host then has it when it needs it. If most keys were new of late.
+ */
+static void map_ahead(nacrei_map_call *self, uint64_t count, uint64_t submaps_most)
+{
+    nacrei_cuda_map *map = self->map;
+    if (self->capturing || map->fresh_share < 0.5 ||
+        map->size_finished + map->inserting <= map->reserved_keys) {
+        return; /* within what was reserved no call allocates */
+    }
+    const uint64_t submaps = nacrei_table_submaps(map->size_finished + map->inserting + count,
+                                                  map->submap_slots, map->head.config.load_max);
+    nacrei_map_reserve_memory(self, nacrei_least(submaps, submaps_most));
+}
+
+/*
  * Elements whose keys are missing, and at least how many different ones, among the one in
  * sample_mask + 1 elements that are looked at; waits.
  */
@@ -60,6 +76,8 @@ static nacre_status probe(nacrei_map_call *self, nacrei_elements chunk, uint64_t
     NACREI_CUDA(map->kernels->probe(&table, &chunk, sample_mask, map->block->bits, self->stream));
     numbered = 0;
     NACREI_TRY(nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE));
+    const uint64_t likely = (uint64_t)((double)chunk.count * map->fresh_share * SAMPLE_ERROR);
+    map_ahead(self, nacrei_least(likely, chunk.count), 2 * map->submap_count);
     NACREI_TRY(nacrei_map_settle(self, 0));
     *missing = map->last.refused;
     *different = (uint64_t)map->last.delta;
@@ -186,23 +204,6 @@ cleanup:
     return status;
 }
 
-/*
- * Maps memory for the next growth while the device is busy with this batch: the host then has it
- * when it needs it. By no more than the batch may need, and an eighth.
- */
-static void map_ahead(nacrei_map_call *self, uint64_t count)
-{
-    nacrei_cuda_map *map = self->map;
-    if (self->capturing || map->fresh_share < 0.5 || nacrei_map_room(map) >= count ||
-        map->size_finished + map->inserting <= map->reserved_keys) {
-        return; /* within what was reserved no call allocates */
-    }
-    const uint64_t most = map->submap_count + map->submap_count / 8;
-    const uint64_t next = nacrei_table_submaps(map->size_finished + map->inserting + count,
-                                               map->submap_slots, map->head.config.load_max);
-    nacrei_map_reserve_memory(self, nacrei_least(most, next));
-}
-
 static uint32_t must_not_wait(const nacrei_map_call *self, const nacrei_batch *batch)
 {
     return self->capturing || (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0 ||
@@ -272,7 +273,8 @@ static nacre_status insert_waiting(nacrei_map_call *self, const nacrei_elements 
         first += chunk;
     }
     if (status == NACRE_OK && self->left_out == 0) {
-        map_ahead(self, all->count);
+        /* The next batch may be as large; by no more than an eighth, as it may not come. */
+        map_ahead(self, all->count, map->submap_count + map->submap_count / 8);
     }
 cleanup:
     return status;

@@ -15,8 +15,11 @@
 namespace
 {
 
-/* Lanes: threads that look for a key together. */
-template <typename Width, unsigned Operation, bool Plain, unsigned Lanes>
+/*
+ * Lanes: threads that look for a key together; Rest: those that look together for a key that a
+ * thread alone has not found in its first bucket, or 0.
+ */
+template <typename Width, unsigned Operation, bool Plain, unsigned Lanes, unsigned Rest>
 __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     lookup_kernel(const nacrei_table table, const nacrei_elements elements)
 {
@@ -29,22 +32,27 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
         takes_part = takes_part && index < nacrei_elements_count(elements) &&
                      nacrei_element_in_mask(elements, index);
     }
+    const typename Width::key_type key =
+        takes_part ? nacrei_element_key<Width>(elements, index) : typename Width::key_type(0);
+    const auto stored = (typename Width::key_type)nacrei_key_store(key, Width::key_bytes);
+    const uint64_t hash = nacrei_hash(key, table.seed);
+    const nacrei_shape shape = nacrei_shape_of(table);
+    typename Width::slot_type slot;
+    char *address = nullptr;
     bool found = false;
-    if (takes_part) {
-        const typename Width::key_type key = nacrei_element_key<Width>(elements, index);
-        typename Width::slot_type slot;
-        const auto stored = (typename Width::key_type)nacrei_key_store(key, Width::key_bytes);
-        const uint64_t hash = nacrei_hash(key, table.seed);
-        const nacrei_shape shape = nacrei_shape_of(table);
-        const char *address;
-        if constexpr (Lanes == 1) {
+    if constexpr (Rest != 0) {
+        address = nacrei_locate_in_warp<Width, Rest>(table, shape, takes_part, hash, stored, &slot);
+        found = address != nullptr;
+    } else if constexpr (Lanes == 1) {
+        if (takes_part) {
             address =
                 nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &slot).address;
             found = address != nullptr;
-        } else {
-            address =
-                nacrei_locate_by_lanes<Width, Lanes>(table, shape, hash, stored, &slot, &found);
         }
+    } else if (takes_part) {
+        address = nacrei_locate_by_lanes<Width, Lanes>(table, shape, hash, stored, &slot, &found);
+    }
+    if (takes_part) {
         const bool speaks = found ? address != nullptr : first;
         if constexpr (Operation == NACREI_CONTAINS) {
             if (first) {
@@ -52,7 +60,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
             }
         } else if constexpr (Operation == NACREI_ASSIGN) {
             if (address != nullptr) {
-                nacrei_assign_value<Width>((char *)address,
+                nacrei_assign_value<Width>(address,
                                            __ldcs((const value_type *)elements.values + index));
             }
         } else if (speaks && (found || elements.has_missing_value)) {
@@ -78,29 +86,31 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     }
 }
 
-template <typename Width, unsigned Operation, unsigned Lanes>
+template <typename Width, unsigned Operation, unsigned Lanes, unsigned Rest>
 cudaError_t launch_lanes(const nacrei_table *table, const nacrei_elements *elements,
                          cudaStream_t stream)
 {
     return nacrei_launch_batch(
-        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true, Lanes>
-                                        : lookup_kernel<Width, Operation, false, Lanes>,
+        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true, Lanes, Rest>
+                                        : lookup_kernel<Width, Operation, false, Lanes, Rest>,
         table, elements, NACREI_LOOKUP_THREADS, NACREI_LOOKUP_THREADS / Lanes, stream);
 }
 
 /*
  * Elements up to which a lookup takes as long as the longest path, and not as the memory's rate has
- * it: lanes look for them together.
+ * it: lanes look for them together, or for the rest of them.
  */
-constexpr uint64_t few = (uint64_t)1 << 15;
-constexpr unsigned lanes_of_few = 8;
+constexpr uint64_t few = (uint64_t)1 << 14, some = (uint64_t)1 << 18;
+constexpr unsigned lanes_of_few = 8, lanes_of_rest = 4;
 
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)
 {
     return elements->count <= few
-               ? launch_lanes<Width, Operation, lanes_of_few>(table, elements, stream)
-               : launch_lanes<Width, Operation, 1>(table, elements, stream);
+               ? launch_lanes<Width, Operation, lanes_of_few, 0>(table, elements, stream)
+           : elements->count <= some
+               ? launch_lanes<Width, Operation, 1, lanes_of_rest>(table, elements, stream)
+               : launch_lanes<Width, Operation, 1, 0>(table, elements, stream);
 }
 
 /* Whether a key is missing, told by the first of its lanes. */
@@ -207,10 +217,12 @@ cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elem
 template <typename Width, unsigned Operation>
 static void prepare(cudaError_t *error)
 {
-    nacrei_prepare(lookup_kernel<Width, Operation, true, 1>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, false, 1>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, true, lanes_of_few>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, false, lanes_of_few>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, 1, 0>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, 1, 0>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, 1, lanes_of_rest>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, 1, lanes_of_rest>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, lanes_of_few, 0>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, lanes_of_few, 0>, error);
 }
 
 template <typename Width>

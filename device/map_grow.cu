@@ -24,26 +24,27 @@ constexpr unsigned buckets_max = 2048;
  * its longest path, the others get on.
  */
 constexpr unsigned rebuild_threads = 512;
-constexpr unsigned rebuild_blocks = 3;
+constexpr unsigned rebuild_blocks = 2;
 
-/* Slots that a thread reads before it places the first. */
+/* Vectors of 16 bytes that a thread holds of the submap. */
+constexpr unsigned vectors_held = buckets_max * 2 / rebuild_threads;
+
+/* Slots whose atomics are under way together. */
 constexpr unsigned slots_ahead = 4;
-
-/* Guests that wait, at most: a quarter of the keys of a full submap, and as much again. */
-constexpr unsigned guests_max = 2048;
 
 template <typename Width>
 constexpr unsigned slots_of_vector = 16 / Width::slot_bytes;
 
 /*
  * A submap being built, in shared memory. Behind the image, which has the submap's layout, come the
- * numbers of keys that each bucket was given, two to a word, and the slots that guests come from.
+ * numbers of keys that each bucket was given, two to a word, and the guests that wait.
  */
 struct workshop {
     char *image;
     uint32_t *signatures;
     uint32_t *given;
-    uint16_t *guests;
+    char *guests;
+    unsigned *guest_count;
 };
 
 __host__ __device__ constexpr unsigned given_bytes(unsigned buckets)
@@ -51,18 +52,26 @@ __host__ __device__ constexpr unsigned given_bytes(unsigned buckets)
     return buckets * 2u;
 }
 
-__host__ __device__ static inline unsigned workshop_bytes(unsigned buckets)
+/* Room for a quarter of the slots: that many keys of a full submap are guests. */
+__host__ __device__ constexpr unsigned guests_bytes(unsigned buckets)
 {
-    return (unsigned)nacrei_submap_bytes(buckets) + given_bytes(buckets) + guests_max * 2u;
+    return buckets * NACREI_BUCKET_BYTES / 4;
 }
 
-__device__ __forceinline__ workshop workshop_at(char *shared, unsigned buckets)
+__host__ __device__ static inline unsigned workshop_bytes(unsigned buckets)
+{
+    return (unsigned)nacrei_submap_bytes(buckets) + given_bytes(buckets) + guests_bytes(buckets);
+}
+
+__device__ __forceinline__ workshop workshop_at(char *shared, unsigned buckets,
+                                                unsigned *guest_count)
 {
     workshop shop;
+    shop.guest_count = guest_count;
     shop.image = shared;
     shop.signatures = (uint32_t *)(shared + buckets * NACREI_BUCKET_BYTES);
     shop.given = (uint32_t *)(shared + nacrei_submap_bytes(buckets));
-    shop.guests = (uint16_t *)((char *)shop.given + given_bytes(buckets));
+    shop.guests = (char *)shop.given + given_bytes(buckets);
     return shop;
 }
 
@@ -157,41 +166,35 @@ __device__ __forceinline__ void write_image(const nacrei_table &table, const wor
 }
 
 /*
- * Puts into the image those keys of a submap for which `half`, a bit of the submap number, is as
- * `upper` says; half 0: all. Keys that find their home full are guests: they wait, by their slot
- * numbers, until all others are home. The atomics of several keys are under way at a time.
+ * Puts into the image those of the held keys for which `half`, a bit of the submap number, is as
+ * `upper` says; half 0: all. Keys that find their home full are guests: they wait until all others
+ * are home.
  */
 template <typename Width>
-__device__ __forceinline__ void build_image(const nacrei_table &table, const char *submap,
-                                            uint64_t half, bool upper, const workshop &shop,
-                                            unsigned *guest_count)
+__device__ __forceinline__ void build_image(const nacrei_table &table,
+                                            const nacrei_slot16 (&held)[vectors_held],
+                                            uint64_t half, bool upper, const workshop &shop)
 {
-    constexpr unsigned per_vector = slots_of_vector<Width>, loads_ahead = slots_ahead / per_vector;
+    typedef typename Width::slot_type slot_type;
+    constexpr unsigned per_vector = slots_of_vector<Width>;
     constexpr uint32_t nowhere = ~0u;
-    const unsigned buckets = table.bucket_mask + 1, vectors = buckets * 2;
+    const unsigned buckets = table.bucket_mask + 1;
+    const unsigned guests_max = guests_bytes(buckets) / Width::slot_bytes;
     for (unsigned i = threadIdx.x; i < (table.submap_bytes + given_bytes(buckets)) / 16;
          i += rebuild_threads) {
         ((uint4 *)shop.image)[i] = make_uint4(0, 0, 0, 0);
     }
     if (threadIdx.x == 0) {
-        *guest_count = 0;
+        *shop.guest_count = 0;
     }
     __syncthreads();
-    for (unsigned first = threadIdx.x; first < vectors; first += loads_ahead * rebuild_threads) {
-        nacrei_slot16 held[loads_ahead];
+#pragma unroll
+    for (unsigned first = 0; first < vectors_held * per_vector; first += slots_ahead) {
         uint32_t homes[slots_ahead]; /* the bucket, and above it the place there */
 #pragma unroll
-        for (unsigned v = 0; v < loads_ahead; v++) {
-            const unsigned i = first + v * rebuild_threads;
-            const ulonglong2 vector =
-                i < vectors ? __ldcg((const ulonglong2 *)submap + i) : make_ulonglong2(0, 0);
-            held[v].key = vector.x;
-            held[v].value = vector.y;
-        }
-#pragma unroll
         for (unsigned k = 0; k < slots_ahead; k++) {
-            const typename Width::slot_type slot =
-                slot_of_vector<Width>(held[k / per_vector], k % per_vector);
+            const slot_type slot =
+                slot_of_vector<Width>(held[(first + k) / per_vector], (first + k) % per_vector);
             const uint64_t hash = hash_of_slot<Width>(table, slot);
             const bool here =
                 half == 0 || ((hash >> NACREI_HASH_SUBMAP_SHIFT & half) != 0) == upper;
@@ -203,8 +206,8 @@ __device__ __forceinline__ void build_image(const nacrei_table &table, const cha
         }
 #pragma unroll
         for (unsigned k = 0; k < slots_ahead; k++) {
-            const typename Width::slot_type slot =
-                slot_of_vector<Width>(held[k / per_vector], k % per_vector);
+            const slot_type slot =
+                slot_of_vector<Width>(held[(first + k) / per_vector], (first + k) % per_vector);
             if (homes[k] == nowhere) {
                 continue;
             }
@@ -212,20 +215,18 @@ __device__ __forceinline__ void build_image(const nacrei_table &table, const cha
                 put<Width>(shop, homes[k] & 0xffff, homes[k] >> 16, slot);
                 continue;
             }
-            const unsigned guest = atomicAdd(guest_count, 1u); /* relaxed, in shared memory */
+            const unsigned guest = atomicAdd(shop.guest_count, 1u); /* relaxed, in shared memory */
             if (guest < guests_max) {
-                const unsigned vector = first + k / per_vector * rebuild_threads;
-                shop.guests[guest] = (uint16_t)(vector * per_vector + k % per_vector);
+                ((slot_type *)shop.guests)[guest] = slot;
             } else {
                 place_further<Width>(table, shop, hash_of_slot<Width>(table, slot), slot);
             }
         }
     }
     __syncthreads();
-    const unsigned waiting = *guest_count < guests_max ? *guest_count : guests_max;
+    const unsigned waiting = *shop.guest_count < guests_max ? *shop.guest_count : guests_max;
     for (unsigned g = threadIdx.x; g < waiting; g += rebuild_threads) {
-        const typename Width::slot_type slot =
-            Width::load(submap + (uint64_t)shop.guests[g] * Width::slot_bytes);
+        const slot_type slot = ((const slot_type *)shop.guests)[g];
         place_further<Width>(table, shop, hash_of_slot<Width>(table, slot), slot);
     }
     __syncthreads();
@@ -243,15 +244,24 @@ __global__ void __launch_bounds__(rebuild_threads,
 {
     extern __shared__ uint4 shared[];
     __shared__ unsigned guest_count;
-    const workshop shop = workshop_at((char *)shared, table.bucket_mask + 1);
+    const workshop shop = workshop_at((char *)shared, table.bucket_mask + 1, &guest_count);
+    const unsigned vectors = (table.bucket_mask + 1) * 2;
     const uint64_t number = first + blockIdx.x;
     char *submap = nacrei_submap_address(table, 1 + number - half);
+    nacrei_slot16 held[vectors_held];
+#pragma unroll
+    for (unsigned v = 0; v < vectors_held; v++) {
+        const unsigned i = threadIdx.x + v * rebuild_threads;
+        const ulonglong2 vector =
+            i < vectors ? __ldcg((const ulonglong2 *)submap + i) : make_ulonglong2(0, 0);
+        held[v] = nacrei_slot16{vector.x, vector.y};
+    }
     if (half != 0) {
-        build_image<Width>(table, submap, half, true, shop, &guest_count);
+        build_image<Width>(table, held, half, true, shop);
         write_image<Width>(table, shop, nacrei_submap_address(table, 1 + number));
         __syncthreads();
     }
-    build_image<Width>(table, submap, half, false, shop, &guest_count);
+    build_image<Width>(table, held, half, false, shop);
     write_image<Width>(table, shop, submap);
 }
 

@@ -105,10 +105,8 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
     while (status == NACRE_OK && map->submap_count < submaps && piece != 0) {
         const uint64_t backed = map->region.bytes / map->region.submap_bytes - 1;
         const uint64_t left = submaps - map->submap_count;
-        uint64_t now = nacrei_least(piece, left);
-        if (map->submap_count == before && before < backed) {
-            now = nacrei_least(now, backed - before);
-        }
+        const uint64_t now =
+            nacrei_least(left, map->submap_count < backed ? backed - map->submap_count : piece);
         status = grow_piece(self, map->submap_count + now, &none);
         piece = none ? now / 2 : piece;
     }

@@ -43,7 +43,9 @@ nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *
     const uint64_t key_bytes = (elements->count * map->head.config.key_bytes + 255) / 256 * 256;
     const uint64_t value_bytes =
         elements->values == NULL ? 0 : elements->count * map->head.config.value_bytes;
-    const uint64_t bins = nacrei_partition_bins(table_bytes(map), device->gpu.l2_bytes);
+    const uint64_t bins =
+        nacrei_partition_bins(elements->count, map->submap_count * map->submap_slots,
+                              table_bytes(map), device->gpu.l2_bytes);
     const uint64_t limit = map->head.config.memory_limit_bytes;
     const uint64_t held = map->memory_bytes + sizeof(nacrei_bins) + key_bytes + value_bytes;
     nacrei_partition to;

@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(threads)
                  const nacrei_partition to)
 {
     __shared__ uint32_t counts[NACREI_BINS_MAX];
+    nacrei_kernel_begin();
     const nacrei_shape shape = nacrei_shape_of(table);
     counts[threadIdx.x] = 0;
     __syncthreads();
@@ -81,16 +82,18 @@ __device__ __forceinline__ bool stands_out(const nacrei_shape &shape, const nacr
 
 /* Where the bins begin, and whether one stands out; a thread for each. */
 __global__ void __launch_bounds__(threads)
-    begin_kernel(const nacrei_table table, uint64_t elements, const nacrei_partition to)
+    begin_kernel(const nacrei_table table, const nacrei_elements elements,
+                 const nacrei_partition to)
 {
     typedef cub::BlockScan<unsigned long long, threads> scan_type;
     __shared__ typename scan_type::TempStorage scan;
+    nacrei_kernel_begin();
     const uint64_t count = to.bins->count[threadIdx.x];
     unsigned long long begin;
     scan_type(scan).ExclusiveSum((unsigned long long)count, begin);
     to.bins->next[threadIdx.x].place = begin;
     const bool unsorted =
-        __syncthreads_or(stands_out(nacrei_shape_of(table), to, elements, count)) != 0;
+        __syncthreads_or(stands_out(nacrei_shape_of(table), to, elements.count, count)) != 0;
     if (threadIdx.x == 0) {
         to.bins->unsorted = unsorted;
     }
@@ -129,6 +132,7 @@ __global__ void __launch_bounds__(threads, nacrei_blocks_that_fit(threads, scatt
     __shared__ uint32_t counts[NACREI_BINS_MAX], firsts[NACREI_BINS_MAX];
     __shared__ uint64_t places[NACREI_BINS_MAX]; /* in the output, of the tile's element 0 */
     __shared__ typename scan_type::TempStorage scan;
+    nacrei_kernel_begin();
     const nacrei_shape shape = nacrei_shape_of(table);
     const bool has_values = Width::value_bytes != 0 && elements.values != nullptr;
     const uint64_t begin = (uint64_t)blockIdx.x * tile;
@@ -200,19 +204,21 @@ cudaError_t nacrei_partition_batch(const nacrei_gpu *gpu, const nacrei_table *ta
                                    const nacrei_elements *elements, const nacrei_partition *to,
                                    cudaStream_t stream)
 {
-    const uint32_t tiles = nacrei_batch_blocks(elements->count, tile);
-    const uint32_t counters = gpu->multiprocessors * 8;
+    /* Blocks that count take many tiles each: they end with an atomic for each bin. */
+    const uint64_t counters = gpu->multiprocessors * 8;
+    const uint64_t share = (elements->count + counters - 1) / counters;
     cudaError_t error = cudaMemsetAsync(to->bins, 0, sizeof to->bins->count, stream);
     if (error == cudaSuccess) {
-        error = nacrei_launch(count_kernel<Width>, counters < tiles ? counters : tiles, threads, 0,
-                              stream, *table, *elements, *to);
+        error = nacrei_launch_batch(count_kernel<Width>, table, elements, threads,
+                                    share > tile ? share : tile, stream, *to);
     }
     if (error == cudaSuccess) {
-        error = nacrei_launch(begin_kernel, 1, threads, 0, stream, *table, elements->count, *to);
+        error = nacrei_launch_batch(begin_kernel, table, elements, threads, elements->count, stream,
+                                    *to);
     }
     if (error == cudaSuccess) {
         error =
-            nacrei_launch(scatter_kernel<Width>, tiles, threads, 0, stream, *table, *elements, *to);
+            nacrei_launch_batch(scatter_kernel<Width>, table, elements, threads, tile, stream, *to);
     }
     return error;
 }

@@ -42,10 +42,16 @@ static inline uint64_t nacrei_partition_elements(uint64_t elements, uint64_t slo
     return (elements + parts - 1) / parts;
 }
 
-/* Bins: the region of each is at most two thirds of the L2 cache, as long as there are enough. */
-static inline uint64_t nacrei_partition_bins(uint64_t table_bytes, uint64_t l2_bytes)
+/*
+ * Bins: the region of each is at most two thirds of the L2 cache, as long as there are enough; twice
+ * that where less than a quarter of its slots are looked for, since then the elements that are under
+ * way belong to several bins (README.md has the figures).
+ */
+static inline uint64_t nacrei_partition_bins(uint64_t elements, uint64_t slots,
+                                             uint64_t table_bytes, uint64_t l2_bytes)
 {
-    const uint64_t regions = table_bytes * 3 / (l2_bytes * 2) + 1;
+    const uint64_t thirds = elements < slots / 4 ? 4 : 2;
+    const uint64_t regions = table_bytes * 3 / (l2_bytes * thirds) + 1;
     return regions < NACREI_BINS_MAX ? regions : NACREI_BINS_MAX;
 }
 

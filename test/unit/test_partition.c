@@ -51,15 +51,18 @@ Test(partition, part_is_larger_than_the_peak_allows)
 
 Test(partition, region_is_larger_than_the_cache)
 {
-    /* Goal: there are 1 to NACREI_BINS_MAX bins, whose regions are within two thirds of the cache
-       as long as there are fewer than the most. Method: random tables and caches, of a byte too. */
+    /* Goal: there are 1 to NACREI_BINS_MAX bins, whose regions are within two thirds of the cache,
+       or four where elements are few, as long as there are fewer bins than the most. Method: random
+       tables and caches, of a byte too. */
     uint64_t state = 62;
     for (int i = 0; i < 100000; i++) {
         const uint64_t bytes = 1 + test_random_below(&state, (uint64_t)1 << 38);
         const uint64_t l2 = 1 + (test_random(&state) >> 32 >> test_random_below(&state, 32));
-        const uint64_t bins = nacrei_partition_bins(bytes, l2);
+        const uint64_t slots = bytes / 16, elements = test_random_below(&state, slots + 1);
+        const uint64_t thirds = elements < slots / 4 ? 4 : 2;
+        const uint64_t bins = nacrei_partition_bins(elements, slots, bytes, l2);
         cr_assert(bins >= 1 && bins <= NACREI_BINS_MAX, "%llu bins", (unsigned long long)bins);
-        cr_assert(bins == NACREI_BINS_MAX || bytes * 3 <= bins * l2 * 2,
+        cr_assert(bins == NACREI_BINS_MAX || bytes * 3 <= bins * l2 * thirds,
                   "%llu bins for %llu bytes and a cache of %llu", (unsigned long long)bins,
                   (unsigned long long)bytes, (unsigned long long)l2);
     }

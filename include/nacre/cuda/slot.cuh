@@ -248,6 +248,17 @@ struct nacrei_width {
         }
     }
 
+    /* The slot that thread `from` of the warp passes; all its threads call it. */
+    static __device__ __forceinline__ slot_type shuffle(const slot_type &slot, int from)
+    {
+        if constexpr (slot_bytes == 16) {
+            return nacrei_slot16{__shfl_sync(~0u, slot.key, from),
+                                 __shfl_sync(~0u, slot.value, from)};
+        } else {
+            return __shfl_sync(~0u, slot, from);
+        }
+    }
+
     static __device__ __forceinline__ bool is_empty(const slot_type &slot)
     {
         return key_of(slot) < empty_patterns;

@@ -295,4 +295,73 @@ nacrei_locate_by_lanes(const nacrei_table &table, const nacrei_shape &shape, uin
     return address;
 }
 
+/*
+ * The same for the keys of a whole warp, one a thread, if it takes part: each thread reads the
+ * first bucket of its own, and those keys that this does not settle are looked for by Lanes threads
+ * each, several at a time. For so many keys that not all can have lanes from the start, and not so
+ * many that the memory's rate counts more than the longest path. All threads of the warp call it;
+ * each gets the address and the slot of its own key.
+ */
+template <typename Width, unsigned Lanes>
+__device__ __forceinline__ char *
+nacrei_locate_in_warp(const nacrei_table &table, const nacrei_shape &shape, bool takes_part,
+                      uint64_t hash, typename Width::key_type stored,
+                      typename Width::slot_type *slot)
+{
+    constexpr uint32_t groups = 32 / Lanes;
+    const uint32_t lane = threadIdx.x % 32;
+    char *address = nullptr;
+    bool open = false;
+    if (takes_part && stored < Width::empty_patterns) {
+        char *side = nacrei_side_address<Width>(table, stored);
+        *slot = Width::load(side);
+        address = Width::is_empty(*slot) ? nullptr : side;
+    } else if (takes_part) {
+        const nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+        char *bucket_address = nacrei_bucket_address(cursor);
+        const typename Width::bucket bucket = Width::load_bucket(bucket_address, true);
+        const nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
+        if (scan.match >= 0) {
+            *slot = nacrei_slot_of<Width>(bucket, scan.match);
+            address = bucket_address + scan.match * Width::slot_bytes;
+        } else {
+            const uint32_t bit = nacrei_signature_bit(hash, cursor.probe.bucket);
+            open = scan.hole < 0 || (scan.signature & bit) != 0;
+        }
+    }
+    for (uint32_t left = __ballot_sync(~0u, open); left != 0;) {
+        /* The first `groups` keys that are left; this thread's group takes the one of its rank. */
+        uint32_t later = left, own = left;
+#pragma unroll
+        for (uint32_t group = 0; group < groups; group++) {
+            later &= later - 1;
+            own = group < lane / Lanes ? own & (own - 1) : own;
+        }
+        const int owner = own != 0 ? __ffs((int)own) - 1 : (int)lane;
+        const uint64_t its_hash = __shfl_sync(~0u, hash, owner);
+        const auto its_key = __shfl_sync(~0u, stored, owner);
+        typename Width::slot_type its_slot = *slot;
+        char *met = nullptr;
+        bool found;
+        if (own != 0) {
+            met = nacrei_locate_by_lanes<Width, Lanes>(table, shape, its_hash, its_key, &its_slot,
+                                                       &found);
+        }
+        /* Back to the owner, from the thread of its group that met the key. */
+        const uint32_t group = (uint32_t)__popc(left & ((1u << lane) - 1));
+        const bool looked_for = (left & ~later) >> lane & 1;
+        const uint32_t met_by = __ballot_sync(~0u, met != nullptr);
+        const uint32_t by = looked_for ? met_by >> group * Lanes & ((1u << Lanes) - 1) : 0;
+        const int from = by != 0 ? (int)(group * Lanes) + __ffs((int)by) - 1 : (int)lane;
+        met = (char *)__shfl_sync(~0u, (unsigned long long)met, from);
+        its_slot = Width::shuffle(its_slot, from);
+        if (by != 0) {
+            address = met;
+            *slot = its_slot;
+        }
+        left = later;
+    }
+    return address;
+}
+
 #endif
