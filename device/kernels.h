@@ -42,7 +42,8 @@ enum {
 };
 
 typedef struct nacrei_inspection {
-    uint64_t keys;
+    uint64_t size; /* as batches counted it */
+    uint64_t keys; /* as they were found */
     uint64_t stash_keys;
     uint64_t probe_lengths[16];
     uint64_t hit_buckets; /* buckets read, over all keys */

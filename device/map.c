@@ -5,6 +5,7 @@
  */
 #include "device/map.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,7 @@ void nacrei_map_retire(nacrei_cuda_map *map)
     }
 }
 
-/* What info shows from now on. */
-static void show(nacrei_cuda_map *map)
+void nacrei_map_show(nacrei_cuda_map *map)
 {
     pthread_mutex_lock(&map->shown_lock);
     map->shown.capacity_keys = map->capacity_keys;
@@ -78,7 +78,7 @@ nacre_status nacrei_map_settle(nacrei_map_call *self, uint64_t in_flight)
     const char *call = self->call;
     nacrei_cuda_map *map = self->map;
     nacre_status status = NACRE_OK;
-    show(map);
+    nacrei_map_show(map);
     for (uint32_t polls = 1;; polls++) {
         nacrei_map_retire(map);
         if (map->issued - map->retired <= in_flight) {
@@ -128,6 +128,7 @@ nacre_status nacrei_map_number_batch(nacrei_map_call *self, nacrei_elements *ele
     map->batches[place].elements = inserting != 0 ? elements->count : 0;
     map->batches[place].inserting = inserting;
     map->batches[place].probe = 0;
+    map->batches[place].scratch_bytes = 0;
     map->batches[place].goes_on = elements->first != 0;
     map->inserting += inserting;
     map->issued++;
@@ -179,12 +180,20 @@ static uint64_t table_bytes_max(const nacrei_cuda_map *map)
     return limit > fixed_bytes() ? limit - fixed_bytes() : 0;
 }
 
+void nacrei_map_count_scratch(nacrei_map_call *self, uint64_t bytes)
+{
+    nacrei_cuda_map *map = self->map;
+    const uint64_t place = (map->issued - 1) % NACREI_RING;
+    map->batches[place].scratch_bytes = bytes;
+    map->batches[place].stream = (uint32_t)(self->own - map->order.streams);
+    nacrei_map_count_memory(map);
+}
+
 void nacrei_map_count_memory(nacrei_cuda_map *map)
 {
     map->memory_bytes = fixed_bytes() + map->region.bytes;
-    if (map->memory_bytes > map->memory_peak_bytes) {
-        map->memory_peak_bytes = map->memory_bytes;
-    }
+    const uint64_t now = map->memory_bytes + nacrei_map_scratch_bytes(map);
+    map->memory_peak_bytes = now > map->memory_peak_bytes ? now : map->memory_peak_bytes;
 }
 
 /*
@@ -310,6 +319,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
     map->table.bucket_mask = buckets - 1;
     map->table.submap_bytes = (uint32_t)nacrei_submap_bytes(buckets);
     NACREI_CUDA(create_table(device, map, submaps));
+    nacrei_map_show(map);
     *created = &map->head;
     map = NULL;
 cleanup:
@@ -366,10 +376,10 @@ cleanup:
 void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
 {
     nacrei_cuda_map *map = (nacrei_cuda_map *)head;
-    /* A call that waits holds the lock, and has shown what was known when it began to. */
+    /* A call that holds the lock, and may wait, has shown what was known before. */
     if (pthread_mutex_trylock(&map->lock) == 0) {
         nacrei_map_retire(map);
-        show(map);
+        nacrei_map_show(map);
         pthread_mutex_unlock(&map->lock);
     }
     pthread_mutex_lock(&map->shown_lock);
@@ -387,25 +397,59 @@ void nacrei_cuda_map_info(nacre_map *head, nacre_map_info *info)
     info->faults = nacrei_cuda_map_faults(head, 0);
 }
 
+/* A place in pinned->sizes of the caller's own; the lock is held by all who take one. */
+static uint32_t take_size_place(nacrei_cuda_map *map)
+{
+    uint32_t place = 0;
+    /* Acquire: who gave a place back has read what it held. */
+    uint64_t taken = __atomic_load_n(&map->sizes_taken, __ATOMIC_ACQUIRE);
+    while (taken == UINT64_MAX) { /* by as many threads that wait */
+        sched_yield();
+        taken = __atomic_load_n(&map->sizes_taken, __ATOMIC_ACQUIRE);
+    }
+    while ((taken >> place & 1) != 0) {
+        place++;
+    }
+    __atomic_fetch_or(&map->sizes_taken, (uint64_t)1 << place, __ATOMIC_RELAXED);
+    return place;
+}
+
 nacre_status nacrei_cuda_map_size(nacre_map *head, uint64_t *size, nacre_error *error,
                                   nacre_stream stream)
 {
+    static const char call[] = "nacre_map_size";
     nacrei_map_call self;
-    nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_size", error, stream);
-    if (status == NACRE_OK && self.capturing) {
-        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                             "%s: the stream is capturing; allowed there: nacre_map_size_async",
-                             self.call);
+    uint32_t locked = 1, place = NACREI_SIZES;
+    nacre_status status = nacrei_map_call_begin(&self, head, call, error, stream);
+    nacrei_cuda_device *device = self.device;
+    nacrei_cuda_map *map = self.map;
+    if (status != NACRE_OK) {
+        goto cleanup;
     }
-    if (status == NACRE_OK) {
-        status = nacrei_map_order_begin(&self, NACREI_CLASS_READ);
+    if (self.capturing) {
+        status =
+            nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
+                        "%s: the stream is capturing; allowed there: nacre_map_size_async", call);
+        goto cleanup;
     }
+    place = take_size_place(map);
+    NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_READ));
+    NACREI_CUDA(cudaMemcpyAsync(&map->pinned->sizes[place], &map->table.control->size, sizeof *size,
+                                cudaMemcpyDeviceToHost, stream));
+    NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_READ));
     /* Others go on while this thread waits: the stream may wait for what they enqueue. */
-    pthread_mutex_unlock(&self.map->lock);
-    if (status == NACRE_OK) {
-        status = nacrei_map_size_read(&self, size);
+    pthread_mutex_unlock(&map->lock);
+    locked = 0;
+    NACREI_CUDA(cudaStreamSynchronize(stream));
+    *size = map->pinned->sizes[place];
+cleanup:
+    if (place != NACREI_SIZES) {
+        __atomic_fetch_and(&map->sizes_taken, ~((uint64_t)1 << place), __ATOMIC_RELEASE);
     }
     nacrei_cuda_leave(&self.current);
+    if (locked) {
+        pthread_mutex_unlock(&map->lock);
+    }
     return status;
 }
 

@@ -28,6 +28,7 @@
 
 /* Views that change the map, open or not known to have finished; one more for all in captures. */
 #define NACREI_VIEWS 8
+#define NACREI_SIZES 64
 
 /* In device memory, one allocation. */
 typedef struct nacrei_device_block {
@@ -43,6 +44,7 @@ typedef struct nacrei_device_block {
 typedef struct nacrei_pinned_block {
     nacrei_hints hints;
     nacrei_report reports[NACREI_RING];
+    uint64_t sizes[NACREI_SIZES]; /* each for a thread that waits for one */
 } nacrei_pinned_block;
 
 typedef struct nacrei_cuda_map {
@@ -68,10 +70,12 @@ typedef struct nacrei_cuda_map {
     uint64_t size_finished;
     uint64_t inserting; /* elements of insertions in flight */
     struct {
-        uint64_t elements;  /* 0: an erasure or a probe */
-        uint64_t inserting; /* of them at most so many are new keys */
-        uint32_t probe;     /* changes nothing, tells how many keys are missing */
-        uint32_t goes_on;   /* with a call whose first elements were another batch */
+        uint64_t elements;      /* 0: an erasure or a probe */
+        uint64_t inserting;     /* of them at most so many are new keys */
+        uint32_t probe;         /* changes nothing, tells how many keys are missing */
+        uint32_t goes_on;       /* with a call whose first elements were another batch */
+        uint64_t scratch_bytes; /* borrowed until it has finished */
+        uint32_t stream;        /* by its place in `order` */
     } batches[NACREI_RING];
     nacrei_report last;        /* of the last retired batch */
     uint64_t refused_unserved; /* refused since the last growth */
@@ -94,6 +98,8 @@ typedef struct nacrei_cuda_map {
     uint64_t growths;
     uint64_t layout; /* counts the times that keys moved; the first table is 1 */
     uint64_t memory_bytes, memory_peak_bytes;
+
+    uint64_t sizes_taken; /* bits: places in pinned->sizes; by __atomic */
 
     /* What info shows: `lock` may be held by a call that waits for the device. */
     pthread_mutex_t shown_lock;
@@ -204,6 +210,9 @@ uint64_t nacrei_map_size_known(const nacrei_cuda_map *map);
 /* Sets fault bits that the host found out. */
 void nacrei_map_fault(nacrei_cuda_map *map, uint32_t bits);
 
+/* What info shows from now on. */
+void nacrei_map_show(nacrei_cuda_map *map);
+
 /* Looks which batches have finished. */
 void nacrei_map_retire(nacrei_cuda_map *map);
 
@@ -261,7 +270,11 @@ uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_ele
  * limit, and *elements as it was.
  */
 nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *elements,
-                                        void **scratch);
+                                        void **scratch, uint64_t *scratch_bytes);
 void nacrei_map_partition_end(nacrei_map_call *self, void *scratch);
+
+/* Notes that the batch numbered last has borrowed memory; what batches in flight have borrowed. */
+void nacrei_map_count_scratch(nacrei_map_call *self, uint64_t bytes);
+uint64_t nacrei_map_scratch_bytes(const nacrei_cuda_map *map);
 
 #endif

@@ -27,6 +27,7 @@ cleanup:
 
 void nacrei_map_call_end(nacrei_map_call *self)
 {
+    nacrei_map_show(self->map);
     nacrei_cuda_leave(&self->current);
     pthread_mutex_unlock(&self->map->lock);
 }

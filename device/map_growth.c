@@ -20,9 +20,10 @@ uint64_t nacrei_map_capacity_of(const nacrei_cuda_map *map, uint64_t submaps)
     return growing > reserved ? growing : reserved;
 }
 
+/* Of the table's memory; what is on loan counts within the limit. */
 static uint64_t bytes_max(const nacrei_cuda_map *map)
 {
-    const uint64_t fixed = map->memory_bytes - map->region.bytes;
+    const uint64_t fixed = map->memory_bytes - map->region.bytes + nacrei_map_scratch_bytes(map);
     const uint64_t limit = map->head.config.memory_limit_bytes;
     return limit == 0 ? UINT64_MAX : limit > fixed ? limit - fixed : 0;
 }
@@ -148,6 +149,9 @@ nacre_status nacrei_map_back_submaps(nacrei_map_call *self, const char *paramete
                            "%s: %s is %llu; allowed: what fits into %llu bytes, %s", call,
                            parameter, (unsigned long long)keys, (unsigned long long)most,
                            most == limit ? "memory_limit_bytes" : "the device's memory");
+    }
+    if (limit != 0 && nacrei_map_scratch_bytes(map) != 0) {
+        NACREI_TRY(nacrei_map_settle(self, 0)); /* until it is given back */
     }
     const cudaError_t result =
         nacrei_region_ensure(device, &map->region, submaps + 1, bytes_max(map));

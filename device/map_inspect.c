@@ -7,7 +7,7 @@
 
 /* Runs the inspection and waits for its result. */
 static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection *inspection,
-                            uint64_t *size, nacre_error *error, nacre_stream stream)
+                            nacre_error *error, nacre_stream stream)
 {
     nacrei_map_call self;
     uint32_t locked = 1;
@@ -25,13 +25,13 @@ static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection
     /* Beside nothing: an insertion halfway would look like a broken table. */
     NACREI_TRY(nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE));
     NACREI_CUDA(map->kernels->inspect(&device->gpu, &map->table, &map->block->inspection, stream));
+    NACREI_CUDA(cudaMemcpyAsync(&map->block->inspection.size, &map->table.control->size,
+                                sizeof inspection->size, cudaMemcpyDeviceToDevice, stream));
     NACREI_TRY(nacrei_map_order_end(&self, NACREI_CLASS_EXCLUSIVE));
     /* Others go on while this thread waits: the stream may wait for what they enqueue. */
     pthread_mutex_unlock(&map->lock);
     locked = 0;
     NACREI_CUDA(cudaMemcpyAsync(inspection, &map->block->inspection, sizeof *inspection,
-                                cudaMemcpyDeviceToHost, stream));
-    NACREI_CUDA(cudaMemcpyAsync(size, &map->table.control->size, sizeof *size,
                                 cudaMemcpyDeviceToHost, stream));
     NACREI_CUDA(cudaStreamSynchronize(stream));
 cleanup:
@@ -47,8 +47,7 @@ nacre_status nacrei_cuda_map_statistics(nacre_map *head, nacre_map_statistics *s
                                         nacre_error *error, nacre_stream stream)
 {
     nacrei_inspection found;
-    uint64_t size;
-    nacre_status status = inspect(head, "nacre_map_statistics_get", &found, &size, error, stream);
+    nacre_status status = inspect(head, "nacre_map_statistics_get", &found, error, stream);
     if (status != NACRE_OK) {
         return status;
     }
@@ -71,8 +70,7 @@ nacre_status nacrei_cuda_map_check(nacre_map *head, nacre_error *error, nacre_st
         "a lookup of the key in this slot does not end here: it is out of reach, or there twice",
         "the signature in an empty slot is not its bucket's", "a side slot holds another key"};
     nacrei_inspection found;
-    uint64_t size;
-    nacre_status status = inspect(head, call, &found, &size, error, stream);
+    nacre_status status = inspect(head, call, &found, error, stream);
     if (status != NACRE_OK) {
         return status;
     }
@@ -81,10 +79,10 @@ nacre_status nacrei_cuda_map_check(nacre_map *head, nacre_error *error, nacre_st
                            (unsigned long long)found.broken_submap,
                            (unsigned long long)found.broken_slot, broken[found.broken]);
     }
-    if (found.keys != size) {
+    if (found.keys != found.size) {
         return nacrei_fail(error, NACRE_ERROR_INTERNAL, 0,
                            "%s: the table holds %llu keys, the size says %llu", call,
-                           (unsigned long long)found.keys, (unsigned long long)size);
+                           (unsigned long long)found.keys, (unsigned long long)found.size);
     }
     return NACRE_OK;
 }

@@ -97,6 +97,7 @@ __global__ void __launch_bounds__(inspect_threads)
             atomicAdd(&lengths[0], 1ull);
             atomicAdd(&keys, 1ull);
             atomicAdd(&hit_buckets, 1ull);
+            atomicMax(&longest, 1u);
         }
     }
     for (uint64_t i = (uint64_t)blockIdx.x * inspect_threads + threadIdx.x; i < missing_lookups;

@@ -76,13 +76,17 @@ static nacre_status launch_part(nacrei_map_call *self, nacrei_elements *elements
     const uint32_t class_of = erases || metered || self->map->code.two_step ? NACREI_CLASS_EXCLUSIVE
                                                                             : NACREI_CLASS_INSERT;
     void *scratch = NULL;
+    uint64_t scratch_bytes = 0;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(nacrei_map_clear_counts(self));
     if (partitioned) {
-        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch));
+        NACREI_TRY(nacrei_map_partition_begin(self, elements, &scratch, &scratch_bytes));
     }
     NACREI_TRY(nacrei_map_number_batch(self, elements, inserting));
     numbered = 1;
+    if (scratch != NULL) {
+        nacrei_map_count_scratch(self, scratch_bytes);
+    }
     NACREI_CUDA(erases ? kernels->erase(&table, elements, self->stream)
                        : kernels->insert(&table, elements, operation, metered, self->stream));
     numbered = 0;

@@ -15,6 +15,21 @@ static uint64_t table_bytes(const nacrei_cuda_map *map)
     return map->submap_count * map->table.submap_bytes;
 }
 
+uint64_t nacrei_map_scratch_bytes(const nacrei_cuda_map *map)
+{
+    /* What a batch gives back the next one on its stream borrows. */
+    uint64_t most[NACREI_ORDER_STREAMS_MAX] = {0}, sum = 0;
+    for (uint64_t number = map->retired; number < map->issued; number++) {
+        const uint64_t bytes = map->batches[number % NACREI_RING].scratch_bytes;
+        const uint32_t stream = map->batches[number % NACREI_RING].stream;
+        if (bytes > most[stream]) {
+            sum += bytes - most[stream];
+            most[stream] = bytes;
+        }
+    }
+    return sum;
+}
+
 uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_elements *elements,
                                    uint64_t inserting)
 {
@@ -24,6 +39,10 @@ uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_ele
         elements->values_out != NULL) {
         return 0;
     }
+    if (map->head.config.growth == NACRE_GROWTH_DEFERRED &&
+        map->head.config.memory_limit_bytes != 0) {
+        return 0; /* growth cannot wait until scratch memory within the limit is given back */
+    }
     const uint32_t growing =
         nacrei_map_size_known(map) + map->inserting + inserting > map->reserved_keys;
     return nacrei_partition_elements(elements->count, map->submap_count * map->submap_slots,
@@ -31,7 +50,7 @@ uint64_t nacrei_map_partition_part(const nacrei_map_call *self, const nacrei_ele
 }
 
 nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *elements,
-                                        void **scratch)
+                                        void **scratch, uint64_t *scratch_bytes)
 {
     nacrei_cuda_device *device = self->device;
     nacrei_cuda_map *map = self->map;
@@ -47,21 +66,21 @@ nacre_status nacrei_map_partition_begin(nacrei_map_call *self, nacrei_elements *
         nacrei_partition_bins(elements->count, map->submap_count * map->submap_slots,
                               table_bytes(map), device->gpu.l2_bytes);
     const uint64_t limit = map->head.config.memory_limit_bytes;
-    const uint64_t held = map->memory_bytes + sizeof(nacrei_bins) + key_bytes + value_bytes;
+    const uint64_t bytes = sizeof(nacrei_bins) + key_bytes + value_bytes;
     nacrei_partition to;
     *scratch = NULL;
-    if (limit != 0 && held > limit) {
+    *scratch_bytes = 0;
+    if (limit != 0 && map->memory_bytes + nacrei_map_scratch_bytes(map) + bytes > limit) {
         return NACRE_OK;
     }
-    cudaError_t result =
-        cudaMallocFromPoolAsync(scratch, held - map->memory_bytes, device->pool, self->stream);
+    cudaError_t result = cudaMallocFromPoolAsync(scratch, bytes, device->pool, self->stream);
     if (result == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         *scratch = NULL;
         return NACRE_OK;
     }
     NACREI_CUDA(result);
-    map->memory_peak_bytes = held > map->memory_peak_bytes ? held : map->memory_peak_bytes;
+    *scratch_bytes = bytes;
     to.bins = (nacrei_bins *)*scratch;
     to.keys = (char *)*scratch + sizeof(nacrei_bins);
     to.values = (char *)to.keys + key_bytes;

@@ -63,8 +63,8 @@
  * where it needs nothing of what comes before: the kernel after it waits for it alone.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
- * the last. Different maps have nothing to do with each other. A call that waits for growth keeps
- * other calls on its map waiting, info and faults excepted.
+ * the last. Different maps have nothing to do with each other. A call that waits for growth, or
+ * for DEVICE_SELECT, keeps other calls on its map waiting, info and faults excepted.
  *
  * CAPTURE. Batch calls, selections, views, clear and size_async may be captured in a CUDA graph. A
  * call that would have to wait or allocate returns WOULD_WAIT, and one that cannot be captured at

@@ -181,6 +181,39 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)
     large_free(t, &l);
 }
 
+NACRE_CONTRACT_TEST_ONCE(large_batch, copies_on_loan_and_a_reservation_go_beyond_the_limit)
+{
+    /* Goal: memory that batches in flight have borrowed counts within memory_limit_bytes, and in the
+       peak, and a reservation that needs it gets it when it is back. Method: a limit with room for
+       the copy of one batch; a batch, and at once a reservation of all that the limit allows. */
+    large l = large_of(t, false, false);
+    test_array values = values_of(t, &l, 3);
+    nacre_map_config config = test_map_config(t);
+    uint64_t bytes = 0, more = 0, at_first;
+    config.capacity_keys = (uint64_t)test_info(t, l.map).capacity_keys;
+    OK(t, nacre_map_estimate(t->device, &config, 0, &at_first));
+    config.memory_limit_bytes =
+        at_first + l.n * (t->key_bytes + t->value_bytes) * 5 / 4 + (4 << 20);
+    nacre_map_config larger = config;
+    larger.memory_limit_bytes = 0;
+    do {
+        more = larger.capacity_keys;
+        larger.capacity_keys += config.capacity_keys / 256;
+        OK(t, nacre_map_estimate(t->device, &larger, 0, &bytes));
+    } while (bytes <= config.memory_limit_bytes);
+    nacre_map_destroy(l.map);
+    l.map = test_map_create(t, &config);
+    OK(t, nacre_map_insert(l.map, l.keys.data, values.data, l.n, NULL, t->stream));
+    OK(t, nacre_map_reserve(l.map, more, &t->error, t->stream));
+    compare(t, &l, 3, 0);
+    const nacre_map_info info = test_info(t, l.map);
+    CHECK(t, info.memory_peak_bytes <= config.memory_limit_bytes && info.capacity_keys >= more,
+          "room for %llu keys of %llu, %llu bytes at the peak, of %llu", LL(info.capacity_keys),
+          LL(more), LL(info.memory_peak_bytes), LL(config.memory_limit_bytes));
+    test_array_free(t, &values);
+    large_free(t, &l);
+}
+
 NACRE_CONTRACT_TEST_ONCE(large_batch, key_is_lost_where_a_large_table_grows_by_small_calls)
 {
     /* Goal: a table far beyond the caches, in which one thread, too, brings a call of some hundred

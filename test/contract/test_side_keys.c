@@ -55,7 +55,8 @@ NACRE_CONTRACT_TEST(side_keys, operation_forgets_a_side_key)
 NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
 {
     /* Goal: side keys survive growth, are in size, statistics and retrieve, and go with clear.
-       Method: insert them, grow the map a hundredfold, compare; count; clear; compare. */
+       Method: insert them, grow the map a hundredfold, compare; count; clear; compare; a side key
+       alone in the map has the longest probe, of one bucket. */
     uint64_t keys[ALL];
     fill_keys(t, keys);
     oracle o;
@@ -75,6 +76,10 @@ NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
     OK(t, nacre_map_clear(map, &t->error, t->stream));
     oracle_clear(&o);
     test_compare(t, map, &o, 100);
+    test_do(t, map, &o, NACREI_INSERT, keys, values, 1);
+    OK(t, nacre_map_statistics_get(map, &statistics, &t->error, t->stream));
+    CHECK(t, statistics.probe_length_max == 1 && statistics.probe_lengths[0] == 1,
+          "of one key the longest probe is %u", statistics.probe_length_max);
     test_do(t, map, &o, NACREI_CONTAINS, keys, NULL, ALL);
     test_do(t, map, &o, NACREI_INSERT, keys, values, ALL);
     test_compare(t, map, &o, 100);

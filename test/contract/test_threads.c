@@ -92,6 +92,13 @@ static void mix_operations(worker *w)
             uint64_t size;
             nacre_map_info_init(&info, sizeof info);
             OK(t, nacre_map_info_get(w->map, &info, &t->error));
+            CHECK(t,
+                  info.layout != 0 && info.submaps != 0 && info.capacity_keys != 0 &&
+                      info.capacity_slots != 0 && info.memory_bytes != 0 &&
+                      info.memory_peak_bytes >= info.memory_bytes,
+                  "layout %llu, %llu submaps, room for %llu keys, %llu bytes",
+                  (unsigned long long)info.layout, (unsigned long long)info.submaps,
+                  (unsigned long long)info.capacity_keys, (unsigned long long)info.memory_bytes);
             OK(t, nacre_map_size(w->map, &size, &t->error, t->stream));
             CHECK(t, size >= w->o.size, "size %llu, of which %llu are mine",
                   (unsigned long long)size, (unsigned long long)w->o.size);
