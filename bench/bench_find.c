@@ -59,9 +59,10 @@ static void add(const bench_parameters *p, const char *rest)
     bench_add(operation, find, p, "load=%.2f%s", p->load, rest);
 }
 
+static const double targeted[] = {0.5, 0.8, 0.9};
+
 static void add_loads(const bench_profile *profile)
 {
-    static const double targeted[] = {0.5, 0.8, 0.9};
     const double *loads;
     const uint32_t(*widths)[2];
     const uint32_t count = bench_loads(profile, &loads), others = bench_widths(profile, &widths);
@@ -93,8 +94,14 @@ void bench_cases_find(const bench_profile *profile)
 
     p.operation = FIND_MAINTAINED;
     for (p.absent_rate = 0; p.absent_rate <= 1; p.absent_rate++) {
-        add(&p, "/maintained");
+        for (uint32_t i = 0; i < sizeof targeted / sizeof targeted[0]; i++) {
+            p.load = targeted[i];
+            if (profile->full || p.load == 0.8) {
+                add(&p, "/maintained");
+            }
+        }
     }
+    p.load = 0.8;
     p.operation = FIND;
     p.absent_rate = 0;
     p.kind = BENCH_IN_ORDER;
