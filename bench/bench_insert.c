@@ -55,7 +55,7 @@ static void change_all(bench_run *run, void *out)
     }
 }
 
-/* New keys into an empty map, up to a load; as a graph, where the map does not know that they fit. */
+/* New keys into an empty map, up to a load; as a graph the map does not know that they fit. */
 static void fresh(gbench_state *state, const void *argument)
 {
     bench_run run;

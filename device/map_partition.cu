@@ -3,7 +3,7 @@
  * Partition: the keys and values of a large batch, copied in the order of where in the table they
  * belong. Memory serves an access in a region of the table that the L2 cache holds several times as
  * fast as one anywhere, so that an update of elements in this order gains more than the copy costs
- * (map_partition.c says when).
+ * (partition.h says when).
  *
  * Two passes: the elements of each bin are counted, then blocks take tiles of elements, sort each
  * by bin in shared memory, reserve its places in all bins by an atomic each, and write it out in

@@ -12,7 +12,7 @@
 template <typename Source>
 using nacrei_tile_kernel_type = void (*)(const typename Source::parameters, const nacrei_target);
 
-/* AUTO is warp-aggregated, which no other beats at any kept fraction (README.md). */
+/* AUTO is warp-aggregated, which no other beats by more than a hundredth (README.md). */
 template <typename Source, bool Six>
 static nacrei_tile_kernel_type<Source> nacrei_tile_kernel_of(uint32_t algorithm)
 {

@@ -48,7 +48,7 @@ typedef struct nacre_device_config {
     uint32_t backend; /* NACRE_BACKEND_...; default AUTO */
     int32_t ordinal;  /* which CUDA device; default 0 */
     uint32_t threads; /* CPU: threads of a large batch; 0 (default): as many as the process may
-                                  use by affinity and cgroup; 1: none is ever started */
+                                  use by affinity and cgroup; 1: none is ever started; at most 4096 */
     uint32_t checks;  /* 1: each pointer of a batch is checked to be readable by the device, at
                                   a microsecond per pointer; default 0 */
     uint32_t reserved;

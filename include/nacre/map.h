@@ -312,10 +312,10 @@ NACRE_API nacre_status nacre_map_faults(nacre_map *map, uint32_t *bits, uint32_t
 /*
  * Fills *statistics. Waits for the stream.
  *
- * ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT (capturing, or a view is open), DEVICE_LOST.
+ * ARGUMENT, WOULD_WAIT (capturing, or a view is open), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
- * call. **Since** 0.1
+ * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** nothing.
+ * **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
                                                 nacre_map_statistics *statistics,
@@ -325,11 +325,11 @@ NACRE_API nacre_status nacre_map_statistics_get(const nacre_map *map,
  * Checks every invariant of the table, for tests and debugging: each key is where a lookup finds
  * it, none is there twice, signatures tell the truth, the size is exact. Waits for the stream.
  *
- * INTERNAL: one is broken; the message says which and where. ARGUMENT, OUT_OF_MEMORY, WOULD_WAIT
- * (capturing, or a view is open), DEVICE_LOST.
+ * INTERNAL: one is broken; the message says which and where. ARGUMENT, WOULD_WAIT (capturing, or a
+ * view is open), DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** a little, for the
- * call. **Since** 0.1
+ * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** nothing.
+ * **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
                                        nacre_stream stream);

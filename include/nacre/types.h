@@ -7,7 +7,7 @@
  * fields come at the end only. A struct smaller than the library's gets defaults for what it lacks,
  * and is filled as far as it goes; a larger one is accepted when the bytes that the library does
  * not know are zero. struct_size is a multiple of 8 up to 65536: where it is not, the call says
- * ARGUMENT and fills no error. Reserved fields are 0. nacre_counts, nacre_condition and
+ * ARGUMENT, and fills no nacre_error whose own size that is. Reserved fields are 0. nacre_counts, nacre_condition and
  * nacre_allocator are parts of others, and never change.
  */
 #ifndef NACRE_TYPES_H
@@ -69,8 +69,8 @@ enum { NACRE_TEST_ALL = 0, NACRE_TEST_RANGE = 1, NACRE_TEST_BITS = 2 };
 /*
  * How kept elements get their places in the output: nacre_options.algorithm of nacre_compact,
  * nacre_map_retrieve and nacre_map_retrieve_if. All give the same elements; only STABLE gives them
- * in their order. AUTO is the fastest; the others are there to be compared
- * (device/compact/README.md says what each does). On the CPU all are one, which is stable.
+ * in their order. AUTO is the fastest, or within a hundredth of it; the others are there to be
+ * compared (README.md of device/compact, in the sources). On the CPU all are one, which is stable.
  */
 enum {
     NACRE_COMPACT_AUTO = 0,

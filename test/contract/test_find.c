@@ -73,8 +73,8 @@ NACRE_CONTRACT_TEST(find, answers_depend_on_the_batch_length)
 {
     /* Goal: a lookup finds the same whatever the length of its batch, by which the way of looking
        is chosen, also on paths that lead through whole submaps into the stash. Method: 150,000 keys
-       in a FIXED map at load_max 0.95, 9,000 of 8 bytes crowding two submaps of it; keys and as many
-       misses in batches of 1 to all. */
+       in a FIXED map at load_max 0.95, 9,000 of 8 bytes crowding two submaps of it; keys and as
+       many misses in batches of 1 to all. */
     const uint64_t n = 150000;
     const uint64_t lengths[] = {1, 5, 300, 32768, 32769, 2 * n};
     nacre_map_config config = test_map_config(t);

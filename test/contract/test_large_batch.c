@@ -183,9 +183,10 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)
 
 NACRE_CONTRACT_TEST_ONCE(large_batch, copies_on_loan_and_a_reservation_go_beyond_the_limit)
 {
-    /* Goal: memory that batches in flight have borrowed counts within memory_limit_bytes, and in the
-       peak, and a reservation that needs it gets it when it is back. Method: a limit with room for
-       the copy of one batch; a batch, and at once a reservation of all that the limit allows. */
+    /* Goal: memory that batches in flight have borrowed counts within memory_limit_bytes, and in
+       the peak, and a reservation that needs it gets it when it is back. Method: a limit with room
+       for the copy of one batch; a batch, and at once a reservation of all that the limit allows.
+     */
     large l = large_of(t, false, false);
     test_array values = values_of(t, &l, 3);
     nacre_map_config config = test_map_config(t);

@@ -144,8 +144,8 @@ NACRE_CONTRACT_TEST_ONCE(view_order, views_on_two_streams_lose_a_key)
 NACRE_CONTRACT_TEST_ONCE(view_order, view_that_begins_beside_an_end_misses_room)
 {
     /* Goal: a view that begins while another one ends has all of the room that it was promised.
-       Method: 500 rounds (50 where tests are short) of two views on two streams that together fill a FIXED map, cleared after
-       each: every key has found room. */
+       Method: 500 rounds (50 where tests are short) of two views on two streams that together fill
+       a FIXED map, cleared after each: every key has found room. */
     if (t->backend != NACRE_BACKEND_CUDA || !view_inserts(t)) {
         return;
     }

@@ -15,7 +15,7 @@
  * FULL only when the meter says that every ticket is gone for good. A thread's ticket is taken, and
  * gone or given back, within one walk, and the loop has one way out, at its end, with nothing to do
  * behind it: lanes that did their counting there, while others of the warp walked on, made the warp
- * hang (device/README.md, "Dead ends").
+ * hang.
  *
  *     take()         tries to take a ticket; never waits for one
  *     give_back()    not needed after all
