@@ -36,6 +36,13 @@ static uint64_t growth_step(const nacrei_cuda_map *map)
     return quarter > map->submap_slots ? quarter : map->submap_slots;
 }
 
+/* A table far from full that has no slot holds keys that share their hash: growing would never end.
+ */
+static uint32_t is_crowded(const nacrei_cuda_map *map, uint64_t size)
+{
+    return size * 4 < map->submap_count * map->submap_slots && size < map->capacity_keys;
+}
+
 /*
  * Maps memory for `count` keys more while the device is busy, and at most for so many submaps: the
  * host then has it when it needs it. If most keys were new of late.
@@ -123,10 +130,7 @@ static nacre_status insert_metered(nacrei_map_call *self, nacrei_elements chunk,
         if (left_out == 0) {
             break;
         }
-        /* A table far from full that has no slot holds keys that share their hash: growing would
-         * never end. */
-        const uint32_t crowded = map->size_finished * 4 < map->submap_count * map->submap_slots &&
-                                 map->size_finished < map->capacity_keys;
+        const uint32_t crowded = is_crowded(map, map->size_finished);
         if (!crowded) {
             NACREI_TRY(nacrei_map_grow(
                 self, map->size_finished + nacrei_least(left_out, growth_step(map)), &refused));
@@ -293,6 +297,9 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
     }
     if (nacrei_map_views_open(map)) {
         return NACRE_OK; /* a later call does it, and this one may fit */
+    }
+    if (is_crowded(map, size)) {
+        map->refused_unserved = 0;
     }
     /* Room for what was refused, and for twice what the last batch brought; elements are not keys:
      * at most twofold. */

@@ -88,6 +88,21 @@ cleanup:
 }
 
 /*
+ * Where memory is refused the submaps that there are take as many keys as if those had been
+ * reserved. Returns 0 where they do already.
+ */
+static int fill_up(nacrei_cuda_map *map)
+{
+    const uint64_t most = nacrei_table_capacity_reserved(map->submap_count, map->submap_slots,
+                                                         map->head.config.load_max);
+    if (most <= map->reserved_keys) {
+        return 0;
+    }
+    map->reserved_keys = most;
+    return 1;
+}
+
+/*
  * Memory for so many submaps, and their splitting, on the stream. Piece by piece, what has memory
  * already first: while the device splits one, memory for the next is mapped. Where there is no
  * memory for all of it there may be for a part. *refused: for none; nothing has changed.
@@ -111,7 +126,7 @@ static nacre_status grow_to(nacrei_map_call *self, uint64_t submaps, uint32_t *r
         status = grow_piece(self, map->submap_count + now, &none);
         piece = none ? now / 2 : piece;
     }
-    *refused = none && map->submap_count == before;
+    *refused = none && map->submap_count == before && !fill_up(map);
     const nacre_status ended = *refused ? nacrei_map_order_end(self, NACREI_CLASS_EXCLUSIVE)
                                         : end_growth(self, before, status == NACRE_OK);
     return status != NACRE_OK ? status : ended;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/backend.h"
 
@@ -67,6 +68,14 @@ nacre_status nacrei_check_count(const nacrei_call *call, const char *parameter, 
 
 /* Keys that some memory could hold: CAPACITY above 2^63. */
 nacre_status nacrei_check_keys(const nacrei_call *call, const char *parameter, uint64_t keys);
+
+/* An output of `bytes` bytes, a handle or a pointer: zero until the call succeeds. */
+static inline void nacrei_clear_output(void *output, uint32_t bytes)
+{
+    if (output != NULL) {
+        memset(output, 0, bytes); /* it may be misaligned, which a check tells later */
+    }
+}
 
 /* A host pointer, handle or output, that must be there and aligned. */
 nacre_status nacrei_check_host(const nacrei_call *call, const char *parameter, const void *pointer,

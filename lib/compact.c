@@ -59,6 +59,10 @@ static nacre_status check_condition(const nacrei_call *call, const nacre_compact
         return nacrei_bad_number(call, "condition.test", what->condition.test,
                                  "0 (all), because item_bytes is 16");
     }
+    if (what->item_bytes < 4 && what->condition.test == NACRE_TEST_RANGE) {
+        return nacrei_bad_number(call, "condition.test", what->condition.test,
+                                 "0 (all), 2 (bits), because no type has so few bytes as items");
+    }
     return nacrei_check_condition(call, &what->condition, what->item_bytes, "item_bytes");
 }
 
@@ -114,7 +118,7 @@ nacre_status nacre_compact_workspace(const nacre_device *device, uint64_t count,
     NACREI_CALL(call, "nacre_compact_workspace", error);
     NACREI_TRY(nacrei_check_device(&call, device));
     NACREI_TRY(nacrei_check_count(&call, "count", count));
-    NACREI_TRY(nacrei_options_check_algorithm(&call, algorithm));
+    NACREI_TRY(nacrei_options_check_algorithm(&call, "algorithm", algorithm));
     NACREI_TRY(nacrei_check_host(&call, "bytes", bytes, 8));
     return device->backend->compact_workspace(device, count, algorithm, bytes, error);
 }

@@ -47,14 +47,12 @@ static nacre_status check_config(const nacrei_call *call, const nacre_device_con
 nacre_status nacre_device_open(const nacre_device_config *config, nacre_device **device)
 {
     NACREI_CALL(call, "nacre_device_open", NULL);
-    if (device != NULL) {
-        *device = NULL;
-    }
+    nacrei_clear_output(device, sizeof *device);
     nacre_device_config complete = defaults;
     NACREI_TRY(nacrei_struct_read(&call, "nacre_device_config", config, &complete, sizeof complete,
                                   &complete.error));
     complete.error = NULL;
-    NACREI_TRY(nacrei_check_host(&call, "device", device, 1));
+    NACREI_TRY(nacrei_check_host(&call, "device", device, sizeof *device));
     NACREI_TRY(check_config(&call, &complete));
 
     nacre_device *opened = NULL;
@@ -112,7 +110,8 @@ void nacre_device_close(nacre_device *device)
 nacre_status nacre_device_describe(const nacre_device *device, uint32_t *backend, int32_t *ordinal,
                                    char *text, uint64_t text_bytes)
 {
-    if (device == NULL) {
+    if (device == NULL || (uintptr_t)backend % sizeof *backend != 0 ||
+        (uintptr_t)ordinal % sizeof *ordinal != 0) {
         return NACRE_ERROR_ARGUMENT;
     }
     if (backend != NULL) {
@@ -148,11 +147,9 @@ void nacrei_log(const nacre_device *device, uint32_t level, const char *format, 
 nacre_status nacre_stream_create(nacre_device *device, nacre_stream *stream, nacre_error *error)
 {
     NACREI_CALL(call, "nacre_stream_create", error);
-    if (stream != NULL) {
-        *stream = NULL;
-    }
+    nacrei_clear_output(stream, sizeof *stream);
     NACREI_TRY(nacrei_check_device(&call, device));
-    NACREI_TRY(nacrei_check_host(&call, "stream", stream, 1));
+    NACREI_TRY(nacrei_check_host(&call, "stream", stream, sizeof *stream));
     return device->backend->stream_create(device, stream, error);
 }
 
@@ -183,11 +180,9 @@ nacre_status nacre_memory_allocate(nacre_device *device, uint64_t bytes, uint32_
                                    void **pointer, nacre_error *error)
 {
     NACREI_CALL(call, "nacre_memory_allocate", error);
-    if (pointer != NULL) {
-        *pointer = NULL;
-    }
+    nacrei_clear_output(pointer, sizeof *pointer);
     NACREI_TRY(nacrei_check_device(&call, device));
-    NACREI_TRY(nacrei_check_host(&call, "pointer", pointer, 1));
+    NACREI_TRY(nacrei_check_host(&call, "pointer", pointer, sizeof *pointer));
     NACREI_TRY(nacrei_check_range(&call, "space", space, NACRE_SPACE_HOST,
                                   "0 (device), 1 (pinned), 2 (host)"));
     if (bytes == 0) {

@@ -31,7 +31,8 @@ nacre_status nacrei_fail(nacre_error *error, nacre_status status, int32_t system
     va_end(arguments);
 
     nacrei_struct_write(error, &composed, sizeof composed);
-    uint32_t bytes = error->struct_size;
+    uint32_t bytes;
+    memcpy(&bytes, error, sizeof bytes); /* like all structs of callers it may lie anywhere */
     if (bytes > offsetof(nacre_error, message) && bytes < sizeof composed) {
         ((char *)error)[bytes - 1] = '\0';
     }

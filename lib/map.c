@@ -56,13 +56,11 @@ nacre_status nacre_map_estimate(const nacre_device *device, const nacre_map_conf
 nacre_status nacre_map_create(nacre_device *device, const nacre_map_config *config, nacre_map **map)
 {
     NACREI_CALL(call, "nacre_map_create", NULL);
-    if (map != NULL) {
-        *map = NULL;
-    }
+    nacrei_clear_output(map, sizeof *map);
     nacre_map_config complete;
     NACREI_TRY(nacrei_map_config_read(&call, config, &complete));
     NACREI_TRY(nacrei_check_device(&call, device));
-    NACREI_TRY(nacrei_check_host(&call, "map", map, 1));
+    NACREI_TRY(nacrei_check_host(&call, "map", map, sizeof *map));
     NACREI_TRY(nacrei_map_config_check(&call, &complete));
     uint64_t bytes;
     NACREI_TRY(estimate(&call, &complete, "capacity_keys", complete.capacity_keys, &bytes));

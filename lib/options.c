@@ -20,9 +20,10 @@ nacre_status nacrei_options_read(nacrei_call *call, const nacre_options *given,
                               &complete->error);
 }
 
-nacre_status nacrei_options_check_algorithm(const nacrei_call *call, uint32_t algorithm)
+nacre_status nacrei_options_check_algorithm(const nacrei_call *call, const char *parameter,
+                                            uint32_t algorithm)
 {
-    return nacrei_check_range(call, "options.algorithm", algorithm, NACRE_COMPACT_STABLE,
+    return nacrei_check_range(call, parameter, algorithm, NACRE_COMPACT_STABLE,
                               "0 (auto) to 10 (stable)");
 }
 
@@ -74,6 +75,14 @@ static nacre_status check_mask(const nacrei_call *call, const nacre_options *opt
             return nacrei_bad_pointer(call, "options.mask", options->mask,
                                       "NULL, because options.mask_kind is 0 (none)");
         }
+        if (options->mask_offset != 0) {
+            return nacrei_bad_number(call, "options.mask_offset", options->mask_offset,
+                                     "0, because options.mask_kind is 0 (none)");
+        }
+        if (options->mask_bits != defaults.mask_bits) {
+            return nacrei_bad_number(call, "options.mask_bits", options->mask_bits,
+                                     "255, because options.mask_kind is 0 (none)");
+        }
     } else if (options->mask == NULL && count > 0) {
         return nacrei_bad_pointer(call, "options.mask", NULL,
                                   "not NULL, because options.mask_kind is not 0 (none)");
@@ -92,7 +101,7 @@ nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *
     }
     NACREI_TRY(nacrei_check_reserved(call, "options.reserved", options->reserved));
     NACREI_TRY(check_untaken(call, options, takes));
-    NACREI_TRY(nacrei_options_check_algorithm(call, options->algorithm));
+    NACREI_TRY(nacrei_options_check_algorithm(call, "options.algorithm", options->algorithm));
     NACREI_TRY(check_mask(call, options, count));
     NACREI_TRY(nacrei_check_memory(call, "options.count_device", options->count_device, 8));
     NACREI_TRY(nacrei_check_memory(call, "options.outcomes", options->outcomes, 1));

@@ -29,6 +29,7 @@ nacre_status nacrei_options_check(const nacrei_call *call, const nacre_options *
                                   uint32_t takes, uint64_t count);
 
 /* NACRE_COMPACT_... */
-nacre_status nacrei_options_check_algorithm(const nacrei_call *call, uint32_t algorithm);
+nacre_status nacrei_options_check_algorithm(const nacrei_call *call, const char *parameter,
+                                            uint32_t algorithm);
 
 #endif

@@ -192,8 +192,9 @@ NACRE_API void nacre_map_statistics_init(nacre_map_statistics *statistics, uint3
 NACRE_API void nacre_select_init(nacre_select *select, uint32_t struct_size);
 
 /*
- * Tells in *bytes how much memory a map of this config would hold once it has room for `keys`
- * distinct keys. `config` NULL means every default.
+ * Tells in *bytes how much memory a map of this config holds that has room for `keys` distinct keys
+ * reserved, and in how little it takes them: one that grows to them by itself may hold twice that,
+ * where memory_limit_bytes allows it. `config` NULL means every default.
  *
  * ARGUMENT, UNSUPPORTED: as nacre_map_create. CAPACITY: no machine has so much. The reason goes to
  * config->error.

@@ -7,7 +7,7 @@
  * fields come at the end only. A struct smaller than the library's gets defaults for what it lacks,
  * and is filled as far as it goes; a larger one is accepted when the bytes that the library does
  * not know are zero. struct_size is a multiple of 8 up to 65536: where it is not, the call says
- * ARGUMENT, and fills no nacre_error whose own size that is. Reserved fields are 0. nacre_counts, nacre_condition and
+ * ARGUMENT; only that of nacre_error may be any, and as many bytes are filled. Reserved fields are 0. nacre_counts, nacre_condition and
  * nacre_allocator are parts of others, and never change.
  */
 #ifndef NACRE_TYPES_H

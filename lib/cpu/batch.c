@@ -253,13 +253,13 @@ nacre_status nacrei_cpu_map_batch(nacre_map *base, const nacrei_batch *batch, na
         job.count = *options->count_device;
     }
     if (reads(batch->operation)) {
-        pthread_rwlock_rdlock(&map->lock);
+        nacrei_cpu_lock_to_read(&map->lock);
     } else {
-        pthread_rwlock_wrlock(&map->lock);
+        nacrei_cpu_lock_to_change(&map->lock);
     }
     nacre_status status = run_job(&job, error);
     uint64_t size = map->size, held = map->memory_bytes;
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     if (status != NACRE_OK) {
         return status;
     }

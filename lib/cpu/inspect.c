@@ -71,7 +71,7 @@ nacre_status nacrei_cpu_map_statistics(nacre_map *base, nacre_map_statistics *st
     uint64_t sum = 0;
     (void)error;
     (void)stream;
-    pthread_rwlock_rdlock(&map->lock);
+    nacrei_cpu_lock_to_read(&map->lock);
     memset(statistics->probe_lengths, 0, sizeof statistics->probe_lengths);
     for (uint64_t number = 0; number <= map->table.submap_count; number++) {
         const unsigned char *buckets = nacrei_cpu_submap_at(&map->table, number).buckets;
@@ -99,7 +99,7 @@ nacre_status nacrei_cpu_map_statistics(nacre_map *base, nacre_map_statistics *st
     statistics->stash_keys = map->stash_keys;
     statistics->probe_length_mean_hit = map->size == 0 ? 0.0 : (double)sum / (double)map->size;
     statistics->probe_length_mean_missing = sample_missing(map);
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return NACRE_OK;
 }
 
@@ -204,13 +204,13 @@ nacre_status nacrei_cpu_map_check(nacre_map *base, nacre_error *error, nacre_str
     check check = {.map = map, .error = error};
     nacre_status status = NACRE_OK;
     (void)stream;
-    pthread_rwlock_rdlock(&map->lock);
+    nacrei_cpu_lock_to_read(&map->lock);
     for (uint64_t number = 0; number <= map->table.submap_count && status == NACRE_OK; number++) {
         status = check_submap(&check, number);
     }
     if (status == NACRE_OK) {
         status = check_numbers(&check);
     }
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return status;
 }

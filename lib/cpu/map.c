@@ -57,14 +57,7 @@ uint64_t nacrei_cpu_map_estimate(const nacre_device *device, const nacre_map_con
 
 static void init_locks(nacrei_cpu_map *map)
 {
-    pthread_rwlockattr_t attributes;
-    pthread_rwlockattr_init(&attributes);
-#ifdef __GLIBC__
-    /* A stream of lookups must not keep insertions out for ever. */
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
-    pthread_rwlock_init(&map->lock, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
+    nacrei_cpu_lock_init(&map->lock);
     pthread_mutex_init(&map->stash_lock, NULL);
     pthread_mutex_init(&map->shown_lock, NULL);
 }
@@ -73,7 +66,7 @@ static void destroy_locks(nacrei_cpu_map *map)
 {
     pthread_mutex_destroy(&map->shown_lock);
     pthread_mutex_destroy(&map->stash_lock);
-    pthread_rwlock_destroy(&map->lock);
+    nacrei_cpu_lock_destroy(&map->lock);
 }
 
 nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config *config,
@@ -126,10 +119,10 @@ nacre_status nacrei_cpu_map_clear(nacre_map *base, nacre_error *error, nacre_str
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     (void)error;
     (void)stream;
-    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_lock_to_change(&map->lock);
     nacrei_cpu_table_clear(map);
     nacrei_cpu_map_show(map, 0);
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return NACRE_OK;
 }
 
@@ -138,10 +131,10 @@ nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     (void)error;
     (void)stream;
-    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_lock_to_change(&map->lock);
     nacrei_cpu_table_maintain_all(map);
     nacrei_cpu_map_show(map, 0);
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return NACRE_OK;
 }
 
@@ -183,10 +176,10 @@ nacre_status nacrei_cpu_map_reserve(nacre_map *base, uint64_t keys, nacre_error 
 {
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     (void)stream;
-    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_lock_to_change(&map->lock);
     nacre_status status = reserve(map, keys, error);
     nacrei_cpu_map_show(map, 0);
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return status;
 }
 
@@ -230,9 +223,9 @@ nacre_status nacrei_cpu_map_size(nacre_map *base, uint64_t *size, nacre_error *e
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     (void)error;
     (void)stream;
-    pthread_rwlock_rdlock(&map->lock);
+    nacrei_cpu_lock_to_read(&map->lock);
     *size = map->size;
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return NACRE_OK;
 }
 

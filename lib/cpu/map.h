@@ -8,6 +8,7 @@
 
 #include "lib/backend.h"
 #include "lib/cpu/device.h"
+#include "lib/cpu/lock.h"
 #include "nacre/core/table.h"
 
 /* A submap has as many buckets as on CUDA, where it has to fit into shared memory; here it fits
@@ -76,8 +77,7 @@ typedef struct nacrei_cpu_map {
     struct nacre_map head;
     const struct nacrei_cpu_kernels *kernels; /* for the widths of this map */
 
-    /* Batches that change the map hold it for writing, all others for reading. */
-    pthread_rwlock_t lock;
+    nacrei_cpu_lock lock;
     nacrei_cpu_table table;
     uint64_t size;          /* keys, those in the stash and in side slots included */
     uint64_t reserved_keys; /* the most that create and reserve were asked for */

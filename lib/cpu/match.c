@@ -177,7 +177,7 @@ nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
         count = *batch->options.count_device;
     }
     /* One lock for all parts: what excludes lookups is seen as a whole or not at all. */
-    pthread_rwlock_rdlock(&map->lock);
+    nacrei_cpu_lock_to_read(&map->lock);
     if (count >= NACREI_CPU_LARGE_BATCH && pool != NULL &&
         nacrei_pool_take(pool) == NACREI_POOL_TAKEN) {
         done = match_parted(map, batch, count, matches, pool, &found, &counts);
@@ -186,7 +186,7 @@ nacre_status nacrei_cpu_map_match(nacre_map *base, const nacrei_batch *batch,
     if (!done) {
         found = match_range(map, batch, 0, count, matches, 0, &counts);
     }
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     nacrei_skip(batch, count, batch->count - count);
     counts.skipped += batch->count - count;
     if (batch->options.counts != NULL) {

@@ -16,6 +16,32 @@ uint64_t nacrei_cpu_room(const nacrei_cpu_map *map)
     return capacity > map->size ? capacity - map->size : 0;
 }
 
+/*
+ * Where memory is refused the submaps that there are take as many keys as if those had been
+ * reserved. Returns 0 where they do already.
+ */
+static int fill_up(nacrei_cpu_map *map)
+{
+    const nacre_map_config *config = &map->head.config;
+    const uint64_t most = nacrei_table_capacity_reserved(
+        map->table.submap_count, nacrei_cpu_submap_slots(config), config->load_max);
+    if (most <= map->reserved_keys) {
+        return 0;
+    }
+    map->reserved_keys = most;
+    return 1;
+}
+
+/* By so many submaps, or as many as there is memory for; 0: none. */
+static int grow_by(nacrei_cpu_job *job, uint64_t more)
+{
+    while (more != 0 &&
+           !nacrei_cpu_table_grow(job->map, job->map->table.submap_count + more, job->pool)) {
+        more /= 2;
+    }
+    return more != 0;
+}
+
 /* Would more submaps help keys that find no place? */
 static int too_sparse(const nacrei_cpu_map *map)
 {
@@ -34,9 +60,8 @@ void nacrei_cpu_make_room(nacrei_cpu_job *job, uint32_t for_place)
         job->refuse_room = 1;
         return;
     }
-    uint64_t more = map->table.half / GROWTH_SHARE;
-    uint64_t wanted = map->table.submap_count + (more > 0 ? more : 1);
-    if (!nacrei_cpu_table_grow(map, wanted, job->pool)) {
+    const uint64_t share = map->table.half / GROWTH_SHARE;
+    if (!grow_by(job, share > 0 ? share : 1) && (for_place || !fill_up(map))) {
         job->refuse_room = job->refuse_place = job->memory_refused = 1;
     }
 }
@@ -53,5 +78,8 @@ void nacrei_cpu_grow_deferred(nacrei_cpu_job *job)
      */
     target = target > 2 * count ? 2 * count : target;
     map->refused_keys = 0;
-    job->memory_refused = !nacrei_cpu_table_grow(map, target, job->pool);
+    if (too_sparse(map) && nacrei_cpu_room(map) != 0) {
+        return; /* they found no place, and would find none */
+    }
+    job->memory_refused = !grow_by(job, target - count) && !fill_up(map);
 }

@@ -154,7 +154,7 @@ nacre_status nacrei_cpu_map_retrieve(nacre_map *base, const nacrei_selection *se
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     nacrei_pool *pool = ((nacrei_cpu_device *)map->head.device)->pool;
     walk walk;
-    pthread_rwlock_rdlock(&map->lock);
+    nacrei_cpu_lock_to_read(&map->lock);
     nacre_status status = walk_begin(&walk, map, selection, error);
     if (status == NACRE_OK) {
         const uint64_t submaps = walk.submap_last - walk.submap_first;
@@ -169,7 +169,7 @@ nacre_status nacrei_cpu_map_retrieve(nacre_map *base, const nacrei_selection *se
         }
         *selection->needed = copy_side_keys(&walk, found);
     }
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     return status;
 }
 
@@ -179,7 +179,7 @@ nacre_status nacrei_cpu_map_erase_if(nacre_map *base, const nacrei_selection *se
     nacrei_cpu_map *map = (nacrei_cpu_map *)base;
     walk walk;
     uint64_t erased = 0;
-    pthread_rwlock_wrlock(&map->lock);
+    nacrei_cpu_lock_to_change(&map->lock);
     nacre_status status = walk_begin(&walk, map, selection, error);
     if (status == NACRE_OK) {
         for (uint64_t number = walk.submap_first; number < walk.submap_last; number++) {
@@ -203,7 +203,7 @@ nacre_status nacrei_cpu_map_erase_if(nacre_map *base, const nacrei_selection *se
         }
         nacrei_cpu_map_show(map, 0);
     }
-    pthread_rwlock_unlock(&map->lock);
+    nacrei_cpu_unlock(&map->lock);
     if (status == NACRE_OK && selection->counts != NULL) {
         const nacre_counts counts = {.done = erased};
         *selection->counts = counts;

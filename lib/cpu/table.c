@@ -95,13 +95,11 @@ static void release_last_segment(nacrei_cpu_map *map)
 int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count)
 {
     uint32_t before = map->table.segment_count;
-    uint64_t peak = map->memory_peak_bytes;
     while (submaps_allocated(&map->table) < submap_count + 1) {
         if (!allocate_segment(map)) {
             while (map->table.segment_count > before) {
                 release_last_segment(map);
             }
-            map->memory_peak_bytes = peak > map->memory_bytes ? peak : map->memory_bytes;
             return 0;
         }
     }

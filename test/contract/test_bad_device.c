@@ -43,6 +43,38 @@ NACRE_CONTRACT_TEST_ONCE(bad_device, config_of_a_device)
     nacre_device_close(NULL);
 }
 
+NACRE_CONTRACT_TEST_ONCE(bad_device, output_at_an_odd_address_is_written)
+{
+    /* Goal: where a handle or a pointer is to go is checked like other outputs; a nacre_error may
+       lie anywhere, as all structs may. Method: each output one byte off. */
+    char room[sizeof(nacre_error) + 16];
+    nacre_error error;
+    char *odd = room + 1 + (-(uintptr_t)room & 7); /* 1 past a multiple of 8 */
+    nacre_device_config device_config;
+    nacre_map_config config = test_map_config(t);
+    nacre_device_config_init(&device_config, sizeof device_config);
+    device_config.backend = t->backend;
+    device_config.error = &t->error;
+    BAD(t, nacre_device_open(&device_config, (nacre_device **)(void *)odd),
+        "nacre_device_open: device is %p", (void *)odd);
+    BAD(t, nacre_map_create(t->device, &config, (nacre_map **)(void *)odd),
+        "nacre_map_create: map is %p", (void *)odd);
+    BAD(t, nacre_stream_create(t->device, (nacre_stream *)(void *)odd, &t->error),
+        "nacre_stream_create: stream is %p", (void *)odd);
+    BAD(t, nacre_memory_allocate(t->device, 8, NACRE_SPACE_DEVICE, (void **)(void *)odd, &t->error),
+        "nacre_memory_allocate: pointer is %p", (void *)odd);
+    STATUS(t, NACRE_ERROR_ARGUMENT,
+           nacre_device_describe(t->device, (uint32_t *)(void *)odd, NULL, NULL, 0));
+    STATUS(t, NACRE_ERROR_ARGUMENT,
+           nacre_device_describe(t->device, NULL, (int32_t *)(void *)odd, NULL, 0));
+    nacre_error_init((nacre_error *)(void *)odd, sizeof error);
+    STATUS(t, NACRE_ERROR_ARGUMENT,
+           nacre_stream_create(t->device, NULL, (nacre_error *)(void *)odd));
+    memcpy(&error, odd, sizeof error);
+    CHECK(t, strstr(error.message, "nacre_stream_create: stream is") != NULL, "message \"%s\"",
+          error.message);
+}
+
 static void *never_allocate(void *user, uint64_t bytes, uint64_t alignment, uint32_t space,
                             nacre_stream stream)
 {

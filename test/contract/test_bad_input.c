@@ -236,6 +236,8 @@ NACRE_CONTRACT_TEST_ONCE(bad_input, options_of_a_batch)
         SPOIL(algorithm, 5, "%s: options.algorithm is 5", names[o]);
         SPOIL(mask_bits, 256, "%s: options.mask_bits is 256", names[o]);
         SPOIL(mask_bits, 0, "%s: options.mask_bits is 0", names[o]);
+        SPOIL(mask_offset, 5, "%s: options.mask_offset is 5", names[o]); /* without a mask */
+        SPOIL(mask_bits, 7, "%s: options.mask_bits is 7", names[o]);
         SPOIL(reserved, 5, "%s: options.reserved is 5", names[o]);
         SPOIL(count_device, odd, "%s: options.count_device is %p", names[o], odd);
         SPOIL(counts, odd, "%s: options.counts is %p", names[o], odd);

@@ -247,7 +247,7 @@ NACRE_CONTRACT_TEST_ONCE(bad_select, compaction)
     b.options.algorithm = 0;
     uint64_t bytes;
     BAD(t, nacre_compact_workspace(t->device, 8, 11, &bytes, &t->error),
-        "nacre_compact_workspace: options.algorithm is 11");
+        "nacre_compact_workspace: algorithm is 11");
     BAD(t, nacre_compact_workspace(t->device, 8, 0, NULL, &t->error),
         "nacre_compact_workspace: bytes is NULL");
     BAD(t, nacre_compact(NULL, &good, 8, &b.options, t->stream), "nacre_compact: device is NULL");

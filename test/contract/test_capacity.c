@@ -132,6 +132,42 @@ NACRE_CONTRACT_TEST_ONCE(capacity, reserve_after_refusals_grows)
     }
 }
 
+NACRE_CONTRACT_TEST(capacity, map_refuses_keys_within_what_was_estimated)
+{
+    /* Goal: a map that grows by itself takes as many keys within a limit as nacre_map_estimate says
+       that the limit holds, without more memory. Method: limits estimated for several numbers of
+       keys; those keys in batches of a seventh; what a DEFERRED map refuses is given again. */
+    const uint64_t sizes[] = {700, 7500, 120000};
+    for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_DEFERRED; growth++) {
+        for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const uint64_t n = sizes[i], part = (n + 6) / 7;
+            oracle o;
+            oracle_init(&o);
+            o.may_be_full = growth == NACRE_GROWTH_DEFERRED;
+            nacre_map_config config = test_map_config(t);
+            config.growth = growth;
+            OK(t, nacre_map_estimate(t->device, &config, n, &config.memory_limit_bytes));
+            nacre_map *map = test_map_create(t, &config);
+            uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+            for (int round = 0; round == 0 || (round < 40 && o.size < n); round++) {
+                for (uint64_t at = 0; at < n; at += part) {
+                    test_do(t, map, &o, NACREI_INSERT, keys + at, values + at,
+                            n - at < part ? n - at : part);
+                }
+            }
+            const nacre_map_info info = test_info(t, map);
+            CHECK(t, o.size == n && info.memory_peak_bytes <= config.memory_limit_bytes,
+                  "%llu keys of %llu, %llu bytes of %llu", LL(o.size), LL(n),
+                  LL(info.memory_peak_bytes), LL(config.memory_limit_bytes));
+            test_compare(t, map, &o, 1000);
+            nacre_map_destroy(map);
+            oracle_free(&o);
+            free(keys);
+            free(values);
+        }
+    }
+}
+
 NACRE_CONTRACT_TEST(capacity, reserve_tenfold_scrambles_the_table)
 {
     /* Goal: a table that grows by many submaps at once keeps its keys. Method: 45,000 keys, then

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host threads: one map from several, several maps at once (cases 21, 22). */
 #include <pthread.h>
+#include <time.h>
 
 #include "support/batch.h"
 
@@ -280,6 +281,66 @@ NACRE_CONTRACT_TEST(threads, reader_misses_a_key_while_others_insert)
     workers_run(t, w, 4);
     test_compare(t, map, &w[0].o, 1000);
     for (int i = 0; i < 4; i++) {
+        oracle_free(&w[i].o);
+    }
+    nacre_map_destroy(map);
+    free(w);
+}
+
+/* Inserts the same keys again and again, until it is told to stop. */
+static void insert_on(worker *w)
+{
+    test *t = &w->context;
+    uint64_t *keys = test_keys(t, 1000 * w->number, 1000);
+    test_array keys_on = test_array_of_numbers(t, keys, 1000, t->key_bytes);
+    test_array values_on = test_array_of_numbers(t, keys, 1000, 8);
+    for (int i = 0; __atomic_load_n(w->stop, __ATOMIC_ACQUIRE) == 0; i++) {
+        OK(t,
+           nacre_map_insert_or_assign(w->map, keys_on.data, values_on.data, 1000, NULL, t->stream));
+        if (i % 100 == 99) {
+            test_wait(t);
+        }
+    }
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    free(keys);
+}
+
+/* Twenty lookups of a key each; then the others may stop. */
+static void look_up_in_time(worker *w)
+{
+    test *t = &w->context;
+    struct timespec begin, end;
+    uint64_t key = test_key(t, 0);
+    test_array keys_on = test_array_of_numbers(t, &key, 1, t->key_bytes);
+    test_array found = test_array_new(t, 1, 1);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < 20; i++) {
+        OK(t, nacre_map_contains(w->map, keys_on.data, 1, found.data, NULL, t->stream));
+        test_wait(t);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    __atomic_store_n(w->stop, 1, __ATOMIC_RELEASE);
+    CHECK(t, end.tv_sec - begin.tv_sec < 10, "20 lookups took %lld s",
+          (long long)(end.tv_sec - begin.tv_sec));
+    test_array_free(t, &keys_on);
+    test_array_free(t, &found);
+}
+
+NACRE_CONTRACT_TEST_ONCE(threads, lookups_starve_beside_insertions)
+{
+    /* Goal: threads that insert without end do not keep the lookups of another out. Method: four
+       that insert 1000 keys a call; 20 lookups of one key each have their answers within 10 s. */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, 5);
+    uint64_t stop = 0;
+    for (int i = 0; i < 5; i++) {
+        w[i].map = map;
+        w[i].body = i == 0 ? look_up_in_time : insert_on;
+        w[i].stop = &stop;
+    }
+    workers_run(t, w, 5);
+    for (int i = 0; i < 5; i++) {
         oracle_free(&w[i].o);
     }
     nacre_map_destroy(map);
