@@ -26,6 +26,9 @@ endif()
 
 # NACRE_WIDTHS_8X8=1 and so on, for lib/ and device/ alike: the X-list of instances reads them.
 set(wanted ${NACRE_WIDTHS})
+if(NOT wanted)
+    message(FATAL_ERROR "NACRE_WIDTHS is empty; allowed: all, or some of ${nacre_all_widths}")
+endif()
 if(wanted STREQUAL "all")
     set(wanted ${nacre_all_widths})
 endif()
