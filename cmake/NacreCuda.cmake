@@ -103,7 +103,8 @@ endfunction()
 function(nacre_nvcc_flags out)
     set(host -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics
              -Wall -Wextra)
-    set(flags -std=c++17 -O3)
+    # CUB by another name: a program may bring another version of it.
+    set(flags -std=c++17 -O3 -DCUB_WRAPPED_NAMESPACE=nacrei_wrapped)
     if(DEFINED ENV{CUDAHOSTCXX})
         list(APPEND flags "-ccbin=$ENV{CUDAHOSTCXX}")
     endif()

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(threads)
     begin_kernel(const nacrei_table table, const nacrei_elements elements,
                  const nacrei_partition to)
 {
-    typedef cub::BlockScan<unsigned long long, threads> scan_type;
+    typedef nacrei_wrapped::cub::BlockScan<unsigned long long, threads> scan_type;
     __shared__ typename scan_type::TempStorage scan;
     nacrei_kernel_begin();
     const uint64_t count = to.bins->count[threadIdx.x];
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(threads, nacrei_blocks_that_fit(threads, scatt
 {
     typedef typename Width::key_type key_type;
     typedef typename Width::value_type value_type;
-    typedef cub::BlockScan<uint32_t, threads> scan_type;
+    typedef nacrei_wrapped::cub::BlockScan<uint32_t, threads> scan_type;
     __shared__ key_type keys[tile];
     __shared__ value_type values[Width::value_bytes != 0 ? tile : 1];
     __shared__ uint8_t bins[tile];

@@ -8,7 +8,7 @@
 
 /* Slots of 4 bytes have AUTO and STABLE only. */
 template <typename Width>
-static constexpr bool six = Width::slot_bytes != 4;
+static constexpr bool all_algorithms = Width::slot_bytes != 4;
 
 template <typename Width>
 cudaError_t nacrei_retrieve(const nacrei_slot_walk *given, const nacrei_target *target,
@@ -19,19 +19,20 @@ cudaError_t nacrei_retrieve(const nacrei_slot_walk *given, const nacrei_target *
     nacrei_walk_lay_out(&walk, Width::slot_bytes,
                         launch->algorithm == NACRE_COMPACT_STABLE ? nacrei_stable_vectors<source>
                                                                   : nacrei_tile_vectors<source>);
-    if constexpr (six<Width>) {
+    if constexpr (all_algorithms<Width>) {
         if (launch->algorithm == NACRE_COMPACT_DEVICE_SELECT) {
             return nacrei_device_select<source>(walk, walk.last - walk.first, *target, launch);
         }
     }
-    return nacrei_compact_start<source, six<Width>>(walk, *target, walk.tiles.count, launch);
+    return nacrei_compact_start<source, all_algorithms<Width>>(walk, *target, walk.tiles.count,
+                                                               launch);
 }
 
 template <typename Width>
 cudaError_t nacrei_retrieve_prepare(void)
 {
     cudaError_t error = cudaSuccess;
-    nacrei_compact_load<nacrei_map_source<Width>, six<Width>>(&error);
+    nacrei_compact_load<nacrei_map_source<Width>, all_algorithms<Width>>(&error);
     return error;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an algorithm to its kernel. Six: the source has all algorithms, not only AUTO and STABLE. */
+/*
+ * From an algorithm to its kernel. AllAlgorithms: the source has every one, not only AUTO and
+ * STABLE.
+ */
 #ifndef NACRE_DEVICE_COMPACT_LAUNCH_CUH
 #define NACRE_DEVICE_COMPACT_LAUNCH_CUH
 
@@ -13,10 +16,10 @@ template <typename Source>
 using nacrei_tile_kernel_type = void (*)(const typename Source::parameters, const nacrei_target);
 
 /* AUTO is warp-aggregated, which no other beats by more than a hundredth (README.md). */
-template <typename Source, bool Six>
+template <typename Source, bool AllAlgorithms>
 static nacrei_tile_kernel_type<Source> nacrei_tile_kernel_of(uint32_t algorithm)
 {
-    if constexpr (Six) {
+    if constexpr (AllAlgorithms) {
         switch (algorithm) {
         case NACRE_COMPACT_GLOBAL_ATOMIC:
             return nacrei_global_atomic_kernel<Source>;
@@ -40,7 +43,7 @@ static nacrei_tile_kernel_type<Source> nacrei_tile_kernel_of(uint32_t algorithm)
 }
 
 /* `tiles`: of NACREI_TILE_VECTORS vectors, as far as the host knows. */
-template <typename Source, bool Six>
+template <typename Source, bool AllAlgorithms>
 static cudaError_t nacrei_compact_start(const typename Source::parameters &from,
                                         const nacrei_target &target, uint64_t tiles,
                                         const nacrei_compact_launch *launch)
@@ -60,16 +63,16 @@ static cudaError_t nacrei_compact_start(const typename Source::parameters &from,
     }
     const uint64_t most =
         launch->fixed_grid ? launch->multiprocessors * NACREI_TILE_BLOCKS : (uint64_t)INT32_MAX;
-    return nacrei_launch(nacrei_tile_kernel_of<Source, Six>(launch->algorithm),
+    return nacrei_launch(nacrei_tile_kernel_of<Source, AllAlgorithms>(launch->algorithm),
                          (uint32_t)(launch->fixed_grid || tiles > most ? most : tiles),
                          NACREI_COMPACT_THREADS, 0, launch->stream, from, target);
 }
 
 /* Loads the kernels of a source. */
-template <typename Source, bool Six>
+template <typename Source, bool AllAlgorithms>
 static void nacrei_compact_load(cudaError_t *error)
 {
-    if constexpr (Six) {
+    if constexpr (AllAlgorithms) {
         for (uint32_t algorithm = NACRE_COMPACT_GLOBAL_ATOMIC;
              algorithm < NACRE_COMPACT_DEVICE_SELECT; algorithm++) {
             nacrei_prepare(nacrei_tile_kernel_of<Source, true>(algorithm), error);

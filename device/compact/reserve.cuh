@@ -12,7 +12,6 @@
 #ifndef NACRE_DEVICE_COMPACT_RESERVE_CUH
 #define NACRE_DEVICE_COMPACT_RESERVE_CUH
 
-#define CUB_WRAPPED_NAMESPACE nacrei_wrapped
 #include <cub/block/block_scan.cuh>
 
 #include "device/compact/compact.h"

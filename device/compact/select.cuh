@@ -6,7 +6,6 @@
 #ifndef NACRE_DEVICE_COMPACT_SELECT_CUH
 #define NACRE_DEVICE_COMPACT_SELECT_CUH
 
-#define CUB_WRAPPED_NAMESPACE nacrei_wrapped
 #include <cub/device/device_select.cuh>
 
 #include "device/compact/tile.cuh"

@@ -125,9 +125,7 @@ __device__ __forceinline__ uint64_t nacrei_wait_for_place(nacrei_stable_scratch 
     uint64_t *place = &scratch->places[tile % NACREI_COMPACT_RING];
     uint64_t word = nacrei_ring_load(place);
     while (nacrei_ring_turn(word) != 2 * turn + 1) {
-#if __CUDA_ARCH__ >= 700
         __nanosleep(200); /* polls cost the adding warp its speed */
-#endif
         word = nacrei_ring_load(place);
     }
     nacrei_ring_store(place, nacrei_ring_word(2 * turn + 2, 0));

@@ -152,13 +152,13 @@ NACRE_CONTRACT_TEST(select, algorithm_gives_other_keys)
     nacre_map *map = test_map_new(t, 0);
     oracle o;
     oracle_init(&o);
-    const bool six = nacrei_slot_bytes(t->key_bytes, t->value_bytes) != 4;
+    const bool all_algorithms = nacrei_slot_bytes(t->key_bytes, t->value_bytes) != 4;
     for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         fill(t, map, &o, 0, sizes[i]);
         for (uint32_t algorithm = 0; algorithm <= NACRE_COMPACT_STABLE; algorithm++) {
             nacre_select select = some_select(t, algorithm);
             test_note(t, "algorithm %u, %llu keys", algorithm, LL(o.size));
-            if (!six && algorithm != 0 && algorithm != NACRE_COMPACT_STABLE) {
+            if (!all_algorithms && algorithm != 0 && algorithm != NACRE_COMPACT_STABLE) {
                 nacre_options options;
                 nacre_options_init(&options, sizeof options);
                 options.algorithm = algorithm;
