@@ -10,15 +10,12 @@
  *
  *     nacre_device *device;
  *     nacre_map *map;
- *     nacre_map_config config;
  *     uint64_t keys[3] = {7, 8, 9}, values[3] = {70, 80, 90}, found[3];
- *
  *     nacre_device_config on_cpu;
  *     nacre_device_config_init(&on_cpu, sizeof on_cpu);
  *     on_cpu.backend = NACRE_BACKEND_CPU;
  *     nacre_device_open(&on_cpu, &device);
- *     nacre_map_config_init(&config, sizeof config);
- *     nacre_map_create(device, &config, &map);
+ *     nacre_map_create(device, NULL, &map);
  *     nacre_map_insert(map, keys, values, 3, NULL, NULL);
  *     nacre_map_find(map, keys, 3, found, NULL, NULL);     // found is 70, 80, 90
  *     nacre_map_destroy(map);
@@ -177,18 +174,13 @@ typedef struct nacre_map_statistics {
 NACRE_API void nacre_map_config_init(nacre_map_config *config, uint32_t struct_size);
 
 /*
- * Makes a struct for nacre_map_info_get or nacre_map_statistics_get ready.
+ * Make a struct for nacre_map_info_get or nacre_map_statistics_get ready, or a selection of
+ * everything.
  *
  * **Thread safety** the struct is the caller's. **Allocates** nothing. **Since** 0.1
  */
 NACRE_API void nacre_map_info_init(nacre_map_info *info, uint32_t struct_size);
 NACRE_API void nacre_map_statistics_init(nacre_map_statistics *statistics, uint32_t struct_size);
-
-/*
- * Makes a selection of everything.
- *
- * **Thread safety** the struct is the caller's. **Allocates** nothing. **Since** 0.1
- */
 NACRE_API void nacre_select_init(nacre_select *select, uint32_t struct_size);
 
 /*
@@ -385,7 +377,8 @@ NACRE_API nacre_status nacre_map_insert_or_assign(nacre_map *map, const void *ke
  * for each element: a count. `reduction` is NACRE_REDUCTION_..., `type` NACRE_TYPE_... of
  * value_bytes; AND, OR, XOR need an integer type. Integers wrap around. MIN and MAX of
  * floating-point values take the number where one side is NaN. The order of additions is
- * unspecified, so floating-point sums may differ in their last bits from run to run. Outcomes
+ * unspecified, so floating-point sums may differ in their last bits from run to run. On CUDA
+ * sums of f32 may take subnormal numbers, terms or results, for zero; the CPU does not. Outcomes
  * INSERTED, ASSIGNED, FULL. Stream class: insert.
  */
 NACRE_API nacre_status nacre_map_insert_or_apply(nacre_map *map, const void *keys,
@@ -453,11 +446,11 @@ NACRE_API nacre_status nacre_map_match(const nacre_map *map, const void *keys, u
 /*
  * SELECTIONS. Calls on the keys that a nacre_select selects; NULL selects everything.
  *
- * ARGUMENT: a constant out of range, a type not as wide as the field, a condition on the value of a
- * set, a NULL or misaligned pointer, options that the call does not take (types.h). CHANGED:
- * select->layout is not the map's any more. UNSUPPORTED: a range of slots in a capturing stream,
- * which would not know of a later growth. WOULD_WAIT: an open view is in the way (map_view.h).
- * DEVICE_LOST.
+ * ARGUMENT: a constant out of range, a type or a mask not as wide as the field, bits outside of the
+ * mask, a condition on the value of a set, a NULL or misaligned pointer, options that the call does
+ * not take (types.h). CHANGED: select->layout is not the map's any more. UNSUPPORTED: a range of
+ * slots in a capturing stream, which would not know of a later growth. WOULD_WAIT: an open view is
+ * in the way (map_view.h). DEVICE_LOST.
  *
  * **Thread safety** any thread. **Stream** returns when enqueued; may be captured. **Allocates**
  * nothing, but for DEVICE_SELECT. **Since** 0.1

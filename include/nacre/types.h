@@ -89,7 +89,7 @@ enum {
 /*
  * A condition on a number. Zeroed, it holds for every number. RANGE: low <= x <= high, all three of
  * `type`, which is as wide as x; low and high are given as their bits, zero-extended. A NaN is in
- * no range. BITS: (x & mask) == bits.
+ * no range. BITS: (x & mask) == bits; mask is as wide as x, and bits lie in mask.
  */
 typedef struct nacre_condition {
     uint32_t test; /* NACRE_TEST_... */

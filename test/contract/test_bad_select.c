@@ -69,6 +69,20 @@ NACRE_CONTRACT_TEST(bad_select, selection)
             b.select.condition.type = NACRE_TYPE_I32;
             b.select.condition.low = UINT64_MAX;
             BAD(t, run_select(w, &b, t), "%s: condition.low is 18446744073709551615", names[w]);
+            b.select.condition.low = 0;
+            b.select.condition.high = 4294967296;
+            BAD(t, run_select(w, &b, t), "%s: condition.high is 4294967296", names[w]);
+        }
+        b.select = good;
+        b.select.condition.test = NACRE_TEST_BITS;
+        b.select.condition.mask = 5;
+        b.select.condition.bits = 7;
+        BAD(t, run_select(w, &b, t), "%s: condition.bits is 7", names[w]);
+        b.select.condition.bits = 5;
+        OK(t, run_select(w, &b, t));
+        if (t->key_bytes == 4) {
+            b.select.condition.mask = 4294967296 + 5;
+            BAD(t, run_select(w, &b, t), "%s: condition.mask is 4294967301", names[w]);
         }
         b.select = good;
         b.select.struct_size = 12;
@@ -233,6 +247,17 @@ NACRE_CONTRACT_TEST_ONCE(bad_select, compaction)
     what = good;
     what.condition.test = NACRE_TEST_RANGE;
     BAD(t, RUN(), "nacre_compact: condition.type is 0");
+    what = good;
+    what.condition.test = NACRE_TEST_BITS;
+    what.condition.bits = 1;
+    BAD(t, RUN(), "nacre_compact: condition.bits is 1");
+    for (what.item_bytes = 1; what.item_bytes < 8; what.item_bytes *= 2) {
+        const uint64_t beyond = (uint64_t)1 << 8 * what.item_bytes;
+        what.condition.mask = beyond;
+        BAD(t, RUN(), "nacre_compact: condition.mask is %llu", LL(beyond));
+        what.condition.mask = beyond - 1;
+        OK(t, RUN());
+    }
     what = good;
     what.item_bytes = 4;
     b.options.algorithm = NACRE_COMPACT_BLOCK_SCAN;
