@@ -38,12 +38,14 @@
 nacre_status nacrei_cuda_fail(nacrei_cuda_device *device, nacre_error *error, const char *call,
                               const char *expression, cudaError_t result);
 
+/* A call that cannot be captured: its message. */
+nacre_status nacrei_cuda_fail_capturing(nacre_error *error, nacre_status status, const char *call);
+
 /*
  * Makes the device current for the calling thread, and what was current before, again. In between,
  * allocating and asking for events breaks no capture that some other thread is making. Every entry
  * point of the backend stands between the two; leave may follow an enter that failed.
  */
-
 nacre_status nacrei_cuda_enter(nacrei_cuda_device *device, nacre_error *error, const char *call,
                                nacrei_current *current);
 void nacrei_cuda_leave(nacrei_current *current);

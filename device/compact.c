@@ -43,8 +43,8 @@ nacre_status nacrei_cuda_compact(nacre_device *head, const nacrei_compact *compa
     NACREI_CUDA(cudaStreamIsCapturing(compact->stream, &capture));
     if (algorithm == NACRE_COMPACT_DEVICE_SELECT && capture != cudaStreamCaptureStatusNone) {
         status = nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                             "%s: options.algorithm is 9 (device select), and the stream is "
-                             "capturing; allowed there: any other",
+                             "%s: options.algorithm is 9 (device select); allowed: any other in a "
+                             "capture",
                              call);
         goto cleanup;
     }
@@ -77,7 +77,7 @@ nacre_status nacrei_cuda_compact_workspace(const nacre_device *head, uint64_t co
     }
     if (count > SELECT_MAX) {
         return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                           "%s: count is %llu; allowed for algorithm 9 (device select): up to %llu",
+                           "%s: count is %llu; allowed: up to %llu for algorithm 9 (device select)",
                            call, (unsigned long long)count, (unsigned long long)SELECT_MAX);
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));

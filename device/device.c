@@ -58,6 +58,11 @@ nacre_status nacrei_cuda_fail(nacrei_cuda_device *device, nacre_error *error, co
                        cudaGetErrorName(result), cudaGetErrorString(result), expression);
 }
 
+nacre_status nacrei_cuda_fail_capturing(nacre_error *error, nacre_status status, const char *call)
+{
+    return nacrei_fail(error, status, 0, "%s: stream is capturing; allowed: one that is not", call);
+}
+
 nacre_status nacrei_cuda_enter(nacrei_cuda_device *device, nacre_error *error, const char *call,
                                nacrei_current *current)
 {
@@ -366,7 +371,7 @@ static nacre_status cuda_stream_wait(nacre_device *head, nacre_stream stream, na
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
     NACREI_CUDA(cudaStreamIsCapturing(stream, &capture));
     if (capture != cudaStreamCaptureStatusNone) {
-        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0, "%s: the stream is capturing", call);
+        status = nacrei_cuda_fail_capturing(error, NACRE_ERROR_WOULD_WAIT, call);
         goto cleanup;
     }
     NACREI_CUDA(cudaStreamSynchronize(stream));

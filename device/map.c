@@ -279,11 +279,8 @@ nacre_status nacrei_cuda_map_create(nacre_device *head, const nacre_map_config *
         nacrei_table_submaps_reserved(config->capacity_keys, slots, config->load_max);
     if (nacrei_cuda_map_estimate(head, config, config->capacity_keys) >
         device->memory_total_bytes) {
-        return nacrei_fail(
-            error, NACRE_ERROR_CAPACITY, 0,
-            "%s: capacity_keys is %llu; allowed: what fits into %llu bytes, the device's memory",
-            call, (unsigned long long)config->capacity_keys,
-            (unsigned long long)device->memory_total_bytes);
+        return nacrei_fail_capacity(error, call, "capacity_keys", config->capacity_keys,
+                                    device->memory_total_bytes, "the device's memory");
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
 
@@ -427,9 +424,7 @@ nacre_status nacrei_cuda_map_size(nacre_map *head, uint64_t *size, nacre_error *
         goto cleanup;
     }
     if (self.capturing) {
-        status =
-            nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                        "%s: the stream is capturing; allowed there: nacre_map_size_async", call);
+        status = nacrei_cuda_fail_capturing(error, NACRE_ERROR_WOULD_WAIT, call);
         goto cleanup;
     }
     place = take_size_place(map);

@@ -224,12 +224,11 @@ static nacre_status check_room(nacrei_map_call *self, const nacrei_batch *batch)
         return NACRE_OK;
     }
     return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
-                       "%s: count is %llu; allowed %s: up to %llu, for which there is room",
-                       self->call, (unsigned long long)batch->count,
+                       "%s: count is %llu; allowed: up to %llu, for which there is room, %s",
+                       self->call, (unsigned long long)batch->count, (unsigned long long)room,
                        self->capturing              ? "in a capture"
                        : nacrei_map_views_open(map) ? "beside an open view"
-                                                    : "without a wait",
-                       (unsigned long long)room);
+                                                    : "without a wait");
 }
 
 /* An insertion into a WAIT map. */

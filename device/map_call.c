@@ -46,7 +46,7 @@ static nacre_status check_views(const nacrei_map_call *self, uint32_t class_of)
         if (self->map->views_open[c] != 0 && nacrei_order_conflicts(c, class_of)) {
             return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
                                "%s: a view of the map is open beside which this cannot run; "
-                               "allowed after nacre_map_view_end",
+                               "allowed: after nacre_map_view_end",
                                self->call);
         }
     }

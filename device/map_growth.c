@@ -160,10 +160,8 @@ nacre_status nacrei_map_back_submaps(nacrei_map_call *self, const char *paramete
     const uint64_t limit = map->head.config.memory_limit_bytes, all = device->memory_total_bytes;
     const uint64_t most = limit != 0 && limit < all ? limit : all;
     if (bytes > most) {
-        return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
-                           "%s: %s is %llu; allowed: what fits into %llu bytes, %s", call,
-                           parameter, (unsigned long long)keys, (unsigned long long)most,
-                           most == limit ? "memory_limit_bytes" : "the device's memory");
+        return nacrei_fail_capacity(error, call, parameter, keys, most,
+                                    most == limit ? "memory_limit_bytes" : "the device's memory");
     }
     if (limit != 0 && nacrei_map_scratch_bytes(map) != 0) {
         NACREI_TRY(nacrei_map_settle(self, 0)); /* until it is given back */
@@ -256,9 +254,7 @@ nacre_status nacrei_cuda_map_maintain(nacre_map *head, nacre_error *error, nacre
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_maintain", error, stream);
     if (status == NACRE_OK && self.capturing) {
-        status =
-            nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                        "%s: the stream is capturing, which this call does not support", self.call);
+        status = nacrei_cuda_fail_capturing(error, NACRE_ERROR_UNSUPPORTED, self.call);
     }
     if (status == NACRE_OK) {
         self.map->worn_submaps = 0.0;
@@ -285,10 +281,10 @@ nacre_status nacrei_cuda_map_reserve(nacre_map *head, uint64_t keys, nacre_error
         goto cleanup;
     }
     if (self.capturing) {
-        status =
-            nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                        "%s: keys is %llu and the stream is capturing; allowed there: up to %llu",
-                        call, (unsigned long long)keys, (unsigned long long)map->capacity_keys);
+        status = nacrei_fail(
+            error, NACRE_ERROR_WOULD_WAIT, 0,
+            "%s: keys is %llu; allowed: up to %llu, for which there is room, in a capture", call,
+            (unsigned long long)keys, (unsigned long long)map->capacity_keys);
         goto cleanup;
     }
     const uint64_t before = map->reserved_keys;

@@ -19,7 +19,7 @@ static nacre_status inspect(nacre_map *head, const char *call, nacrei_inspection
         goto cleanup;
     }
     if (self.capturing) {
-        status = nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0, "%s: the stream is capturing", call);
+        status = nacrei_cuda_fail_capturing(error, NACRE_ERROR_WOULD_WAIT, call);
         goto cleanup;
     }
     /* Beside nothing: an insertion halfway would look like a broken table. */

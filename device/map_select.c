@@ -22,8 +22,8 @@ static nacre_status walk_of(const nacrei_map_call *self, const nacrei_selection 
     }
     if (ranged && self->capturing) {
         return nacrei_fail(self->error, NACRE_ERROR_UNSUPPORTED, 0,
-                           "%s: select->first_slot is %llu and slot_count %llu; allowed in a "
-                           "capture: 0, because the map may grow before a replay",
+                           "%s: select->first_slot is %llu and slot_count %llu; allowed: 0 "
+                           "in a capture, because the map may grow before a replay",
                            self->call, (unsigned long long)selection->first_slot,
                            (unsigned long long)selection->slot_count);
     }

@@ -48,8 +48,8 @@ static nacre_status make_room(nacrei_map_call *self, uint64_t new_keys, uint32_t
             return NACRE_OK;
         }
         return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
-                           "%s: new_keys is %llu; allowed in a capture: up to %llu, for which "
-                           "there is room",
+                           "%s: new_keys is %llu; allowed: up to %llu, for which there is room, "
+                           "in a capture",
                            self->call, (unsigned long long)new_keys,
                            (unsigned long long)nacrei_map_room(map));
     }
@@ -90,7 +90,7 @@ static nacre_status find_counts(nacrei_map_call *self, uint32_t *number)
             return NACRE_OK;
         }
         return nacrei_fail(self->error, NACRE_ERROR_WOULD_WAIT, 0,
-                           "%s: another view that changes the map is open in a capture; allowed "
+                           "%s: another view that changes the map is open in a capture; allowed: "
                            "after nacre_map_view_end",
                            self->call);
     }
@@ -128,8 +128,8 @@ nacre_status nacrei_cuda_map_view_begin(nacre_map *head, uint32_t access, uint64
     if (access == NACRE_ACCESS_INSERT && map->code.two_step) {
         status = nacrei_fail(
             error, NACRE_ERROR_UNSUPPORTED, 0,
-            "%s: access is INSERT; allowed for pairs of %u + %u bytes in code for GPUs below "
-            "compute capability 9.0, which claims slots in two steps: READ, ERASE",
+            "%s: access is INSERT; allowed: READ, ERASE for pairs of %u + %u bytes in code for GPUs "
+            "below compute capability 9.0, which claims slots in two steps",
             call, head->config.key_bytes, head->config.value_bytes);
         goto cleanup;
     }

@@ -191,7 +191,9 @@ nacre_status nacre_memory_allocate(nacre_device *device, uint64_t bytes, uint32_
     /* So that a backend can round up. */
     if (bytes > NACREI_COUNT_MAX) {
         return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
-                           "%s: bytes is %" PRIu64 "; no machine has so much", call.name, bytes);
+                           "%s: bytes is %" PRIu64
+                           "; allowed: up to 2^60, and what memory can hold",
+                           call.name, bytes);
     }
     if (!nacrei_ledger_reserve(device->ledger)) {
         return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/error.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -37,4 +38,12 @@ nacre_status nacrei_fail(nacre_error *error, nacre_status status, int32_t system
         ((char *)error)[bytes - 1] = '\0';
     }
     return status;
+}
+
+nacre_status nacrei_fail_capacity(nacre_error *error, const char *call, const char *parameter,
+                                  uint64_t keys, uint64_t bytes_max, const char *limit)
+{
+    return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0,
+                       "%s: %s is %" PRIu64 "; allowed: what fits into %" PRIu64 " bytes, %s", call,
+                       parameter, keys, bytes_max, limit);
 }

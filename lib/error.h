@@ -3,6 +3,8 @@
 #ifndef NACRE_LIB_ERROR_H
 #define NACRE_LIB_ERROR_H
 
+#include <stdint.h>
+
 #include "nacre/status.h"
 
 #ifdef __cplusplus
@@ -17,6 +19,13 @@ extern "C" {
  */
 nacre_status nacrei_fail(nacre_error *error, nacre_status status, int32_t system_code,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * CAPACITY: `keys` keys, told as `parameter`, take more than `bytes_max` bytes; `limit` names what
+ * those are.
+ */
+nacre_status nacrei_fail_capacity(nacre_error *error, const char *call, const char *parameter,
+                                  uint64_t keys, uint64_t bytes_max, const char *limit);
 
 #ifdef __cplusplus
 }

@@ -31,8 +31,9 @@ static nacre_status check_width(const nacrei_call *call, const char *parameter, 
 
 static nacre_status unsupported(const nacrei_call *call)
 {
-    return nacrei_fail(call->error, NACRE_ERROR_UNSUPPORTED, 0,
-                       "%s: the map's device is the CPU; views are for CUDA kernels", call->name);
+    return nacrei_fail(
+        call->error, NACRE_ERROR_UNSUPPORTED, 0,
+        "%s: the map's device is the CPU; allowed: CUDA, whose kernels views are for", call->name);
 }
 
 nacre_status nacre_map_view_begin(nacre_map *map, uint32_t access, uint64_t new_keys,

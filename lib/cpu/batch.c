@@ -200,11 +200,12 @@ static nacre_status run_job(nacrei_cpu_job *job, nacre_error *error)
     if (inserts(batch->operation) && map->head.config.growth == NACRE_GROWTH_WAIT &&
         (batch->options.flags & NACRE_OPTION_NEVER_WAIT) != 0 &&
         batch->count > nacrei_cpu_room(map)) {
-        return nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                           "%s: count is %llu and there is room for %llu keys; allowed with "
-                           "NACRE_OPTION_NEVER_WAIT: as many (nacre_map_reserve makes room)",
-                           batch->call, (unsigned long long)batch->count,
-                           (unsigned long long)nacrei_cpu_room(map));
+        return nacrei_fail(
+            error, NACRE_ERROR_WOULD_WAIT, 0,
+            "%s: count is %llu; allowed: up to %llu, for which there is room, without "
+            "a wait",
+            batch->call, (unsigned long long)batch->count,
+            (unsigned long long)nacrei_cpu_room(map));
     }
     nacre_status status = take_pool(job, error);
     if (status != NACRE_OK) {

@@ -11,48 +11,50 @@
 /* No machine addresses more. */
 #define BYTES_MAX ((uint64_t)1 << 56)
 
-/* Submaps that take `keys` keys without growing; 0: no machine has the memory. */
+/* Submaps that take `keys` keys without growing. */
 static uint64_t submaps_for(const nacre_map_config *config, uint64_t keys)
 {
-    uint64_t slots = nacrei_cpu_submap_slots(config);
-    uint64_t submaps = nacrei_table_submaps_reserved(keys, slots, config->load_max);
-    if (nacrei_table_capacity_reserved(submaps, slots, config->load_max) < keys ||
-        submaps > BYTES_MAX / NACREI_CPU_SUBMAP_BYTES) {
-        return 0;
-    }
-    return submaps;
+    return nacrei_table_submaps_reserved(keys, nacrei_cpu_submap_slots(config), config->load_max);
 }
 
-/* Why a table of so many bytes cannot be, as far as it is known at once; NULL: it may. */
-static const char *beyond(const nacre_device *device, const nacre_map_config *config,
-                          uint64_t bytes)
+/* CAPACITY: `keys` keys take more bytes than can be, as far as it is known at once. */
+static nacre_status check_bytes(const nacre_device *device, const nacre_map_config *config,
+                                const char *call, const char *parameter, uint64_t keys,
+                                uint64_t bytes, nacre_error *error)
 {
-    if (config->memory_limit_bytes != 0 && bytes > config->memory_limit_bytes) {
-        return "memory_limit_bytes";
-    }
     /* The system gives out more memory than there is and ends the program when it is used. */
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (device->allocator.allocate == NULL && bytes > machine) {
-        return "the memory of this machine";
+    const uint64_t machine =
+        device->allocator.allocate == NULL
+            ? (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE)
+            : UINT64_MAX;
+    const uint64_t limit = config->memory_limit_bytes;
+    const uint32_t limited = limit != 0 && limit < machine;
+    const uint64_t most = limited ? limit : machine;
+    if (bytes <= most) {
+        return NACRE_OK;
     }
-    return NULL;
+    return nacrei_fail_capacity(error, call, parameter, keys, most,
+                                limited ? "memory_limit_bytes" : "the memory of this machine");
 }
 
-/* Says that there is no room for `keys`. */
-static nacre_status fail_beyond(nacre_error *error, const char *what, uint64_t keys, uint64_t bytes,
-                                const char *limit)
+static nacre_status fail_refused(nacre_error *error, const char *call, const char *parameter,
+                                 uint64_t keys)
 {
-    return nacrei_fail(error, NACRE_ERROR_CAPACITY, 0, "%s is %llu; the %llu bytes exceed %s", what,
-                       (unsigned long long)keys, (unsigned long long)bytes, limit);
+    return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
+                       "%s: %s is %llu; memory for them was refused", call, parameter,
+                       (unsigned long long)keys);
 }
 
 uint64_t nacrei_cpu_map_estimate(const nacre_device *device, const nacre_map_config *config,
                                  uint64_t keys)
 {
     (void)device;
-    uint64_t submaps =
-        submaps_for(config, keys > config->capacity_keys ? keys : config->capacity_keys);
-    return submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
+    const uint64_t slots = nacrei_cpu_submap_slots(config), submaps = submaps_for(config, keys);
+    if (nacrei_table_capacity_reserved(submaps, slots, config->load_max) < keys ||
+        submaps > BYTES_MAX / NACREI_CPU_SUBMAP_BYTES) {
+        return UINT64_MAX;
+    }
+    return nacrei_cpu_table_bytes(submaps);
 }
 
 static void init_locks(nacrei_cpu_map *map)
@@ -72,14 +74,14 @@ static void destroy_locks(nacrei_cpu_map *map)
 nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config *config,
                                    nacre_map **result, nacre_error *error)
 {
-    static const char what[] = "nacre_map_create: capacity_keys";
+    static const char call[] = "nacre_map_create", parameter[] = "capacity_keys";
     uint64_t struct_bytes = nacrei_cpu_map_struct_bytes(), keys = config->capacity_keys;
     uint64_t submaps = submaps_for(config, keys);
-    uint64_t bytes = submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
     *result = NULL;
-    const char *limit = beyond(device, config, bytes);
-    if (submaps == 0 || limit != NULL) {
-        return fail_beyond(error, what, keys, bytes, limit != NULL ? limit : "any memory");
+    nacre_status status =
+        check_bytes(device, config, call, parameter, keys, nacrei_cpu_table_bytes(submaps), error);
+    if (status != NACRE_OK) {
+        return status;
     }
     nacrei_cpu_map *map = nacrei_cpu_pages_allocate(device, struct_bytes);
     if (map != NULL) {
@@ -100,9 +102,7 @@ nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config 
         }
         nacrei_cpu_pages_release(device, map, struct_bytes);
     }
-    return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
-                       "%s is %llu; memory was refused for the %llu bytes of it", what,
-                       (unsigned long long)keys, (unsigned long long)bytes);
+    return fail_refused(error, call, parameter, keys);
 }
 
 void nacrei_cpu_map_destroy(nacre_map *base)
@@ -141,21 +141,19 @@ nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_
 /* Room for `keys` keys, under the lock. */
 static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *error)
 {
-    static const char what[] = "nacre_map_reserve: keys";
+    static const char call[] = "nacre_map_reserve", parameter[] = "keys";
     const nacre_map_config *config = &map->head.config;
     if (keys <= map->reserved_keys) {
         return NACRE_OK;
     }
     uint64_t submaps = submaps_for(config, keys);
-    uint64_t bytes = submaps == 0 ? UINT64_MAX : nacrei_cpu_table_bytes(submaps);
-    const char *limit = beyond(map->head.device, config, bytes);
-    if (submaps == 0 || limit != NULL) {
-        return fail_beyond(error, what, keys, bytes, limit != NULL ? limit : "any memory");
+    nacre_status status = check_bytes(map->head.device, config, call, parameter, keys,
+                                      nacrei_cpu_table_bytes(submaps), error);
+    if (status != NACRE_OK) {
+        return status;
     }
     if (!nacrei_cpu_table_allocate(map, submaps)) {
-        return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
-                           "%s is %llu; memory was refused for the %llu bytes of it", what,
-                           (unsigned long long)keys, (unsigned long long)bytes);
+        return fail_refused(error, call, parameter, keys);
     }
     if (submaps > map->table.submap_count) {
         nacrei_pool *pool = ((nacrei_cpu_device *)map->head.device)->pool;

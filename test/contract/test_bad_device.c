@@ -118,8 +118,9 @@ NACRE_CONTRACT_TEST_ONCE(bad_device, memory_and_streams)
     BAD(t, nacre_memory_allocate(d, 8, 3, &pointer, e), "nacre_memory_allocate: space is 3");
     for (uint32_t space = NACRE_SPACE_DEVICE; space <= NACRE_SPACE_HOST; space++) {
         pointer = t;
-        STATUS(t, NACRE_ERROR_OUT_OF_MEMORY,
-               nacre_memory_allocate(d, UINT64_MAX, space, &pointer, e));
+        REFUSED(t, NACRE_ERROR_OUT_OF_MEMORY,
+                nacre_memory_allocate(d, UINT64_MAX, space, &pointer, e),
+                "nacre_memory_allocate: bytes is 18446744073709551615");
         CHECK(t, pointer == NULL, "a failing allocate left %p", pointer);
         pointer = t;
         OK(t, nacre_memory_allocate(d, 0, space, &pointer, e));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Room for keys: FIXED maps, capacity_keys, reserve, memory_limit_bytes, and what is beyond all of
    them. */
+#include "contract/refused.h"
 #include "support/batch.h"
 
 NACRE_CONTRACT_TEST(capacity, fixed_map_takes_another_number)
@@ -239,7 +240,8 @@ NACRE_CONTRACT_TEST(capacity, impossible_capacity_is_tried)
         uint64_t *keys = test_keys(t, 0, 100), *values = test_values(t, keys, 100);
         test_do(t, map, &o, NACREI_INSERT, keys, values, 100);
         for (uint64_t i = 0; i < sizeof many / sizeof *many; i++) {
-            STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(map, many[i], &t->error, t->stream));
+            REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(map, many[i], &t->error, t->stream),
+                    "nacre_map_reserve: keys is %llu", LL(many[i]));
         }
         nacre_status status = nacre_map_reserve(map, (uint64_t)1 << 50, &t->error, t->stream);
         CHECK(t, status == NACRE_ERROR_CAPACITY || status == NACRE_ERROR_OUT_OF_MEMORY, "%s",
@@ -256,13 +258,17 @@ NACRE_CONTRACT_TEST(capacity, impossible_capacity_is_tried)
     for (uint64_t i = 0; i < sizeof many / sizeof *many; i++) {
         uint64_t bytes = 0;
         config.capacity_keys = many[i];
-        STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_create(t->device, &config, &map));
+        REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_create(t->device, &config, &map),
+                "nacre_map_create: capacity_keys is %llu", LL(many[i]));
         CHECK(t, map == NULL, "a refused map has an address");
-        STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_estimate(t->device, &config, many[i], &bytes));
+        config.capacity_keys = 0;
+        REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_estimate(t->device, &config, many[i], &bytes),
+                "nacre_map_estimate: keys is %llu", LL(many[i]));
     }
     config.capacity_keys = 1000000;
     config.memory_limit_bytes = 1000000;
-    STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_create(t->device, &config, &map));
+    REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_create(t->device, &config, &map),
+            "nacre_map_create: memory_limit_bytes is 1000000");
 }
 
 NACRE_CONTRACT_TEST_ONCE(capacity, no_limit_is_refused)
@@ -285,8 +291,9 @@ NACRE_CONTRACT_TEST_ONCE(capacity, no_limit_is_refused)
     const uint64_t bytes = test_info(t, map).memory_bytes;
     CHECK(t, bytes == test_info(t, plain).memory_bytes, "%llu bytes instead of %llu", LL(bytes),
           LL(test_info(t, plain).memory_bytes));
-    STATUS(t, NACRE_ERROR_CAPACITY,
-           nacre_map_reserve(map, (uint64_t)1 << 50, &t->error, t->stream));
+    REFUSED(t, NACRE_ERROR_CAPACITY,
+            nacre_map_reserve(map, (uint64_t)1 << 50, &t->error, t->stream),
+            "nacre_map_reserve: keys is 1125899906842624");
     test_array out = test_array_new(t, COUNT * 8, 8), needed_on = test_array_new(t, 8, 8);
     test_array in = test_array_of_numbers(t, keys, COUNT, 8);
     nacre_select select;
@@ -386,7 +393,10 @@ NACRE_CONTRACT_TEST(capacity, memory_limit_is_passed_or_loses_keys)
         uint32_t faults = 0;
         OK(t, nacre_map_faults(map, &faults, 1, &t->error));
         CHECK(t, faults == (NACRE_FAULT_FULL | NACRE_FAULT_MEMORY), "faults 0x%x", faults);
-        STATUS(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(map, limit, &t->error, t->stream));
+        REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(map, limit, &t->error, t->stream),
+                "nacre_map_reserve: keys is %llu; allowed: what fits into %llu bytes, "
+                "memory_limit_bytes",
+                LL(limit), LL(limit));
         test_compare(t, map, &o, 1000);
         CHECK(t, (double)o.size * (t->key_bytes + t->value_bytes) > 0.15 * (double)limit,
               "only %llu keys in %llu bytes", LL(o.size), LL(limit));
