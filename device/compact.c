@@ -6,6 +6,19 @@
 /* DEVICE_SELECT counts in 32 bits. */
 #define SELECT_MAX ((uint64_t)INT32_MAX)
 
+nacre_status nacrei_cuda_check_select(const char *call, uint64_t elements, uint32_t capturing,
+                                      nacre_error *error)
+{
+    if (elements <= SELECT_MAX && !capturing) {
+        return NACRE_OK;
+    }
+    return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
+                       "%s: options.algorithm is 9 (device select) for %llu elements%s; allowed: "
+                       "up to %llu outside of a capture",
+                       call, (unsigned long long)elements, capturing ? " in a capture" : "",
+                       (unsigned long long)SELECT_MAX);
+}
+
 static nacrei_arrays arrays_of(const nacrei_compact *compact)
 {
     const nacre_compaction *what = &compact->what;
@@ -41,12 +54,9 @@ nacre_status nacrei_cuda_compact(nacre_device *head, const nacrei_compact *compa
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
     NACREI_CUDA(nacrei_cuda_prepare_compact(device));
     NACREI_CUDA(cudaStreamIsCapturing(compact->stream, &capture));
-    if (algorithm == NACRE_COMPACT_DEVICE_SELECT && capture != cudaStreamCaptureStatusNone) {
-        status = nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                             "%s: options.algorithm is 9 (device select); allowed: any other in a "
-                             "capture",
-                             call);
-        goto cleanup;
+    if (algorithm == NACRE_COMPACT_DEVICE_SELECT) {
+        NACREI_TRY(nacrei_cuda_check_select(call, compact->count,
+                                            capture != cudaStreamCaptureStatusNone, error));
     }
     const nacrei_compact_launch launch = {.algorithm = algorithm,
                                           .multiprocessors = device->gpu.multiprocessors,
@@ -69,16 +79,15 @@ nacre_status nacrei_cuda_compact_workspace(const nacre_device *head, uint64_t co
     const nacrei_arrays arrays = {.count = count};
     const nacrei_target target = {NULL, NULL, 0, NULL};
     const nacrei_compact_launch launch = {.algorithm = algorithm, .temporary_bytes = bytes};
-    nacre_status status = NACRE_OK;
+    nacre_status status;
     nacrei_current current;
     *bytes = algorithm == NACRE_COMPACT_STABLE ? sizeof(nacrei_stable_scratch) : 0;
     if (algorithm != NACRE_COMPACT_DEVICE_SELECT) {
         return NACRE_OK;
     }
-    if (count > SELECT_MAX) {
-        return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                           "%s: count is %llu; allowed: up to %llu for algorithm 9 (device select)",
-                           call, (unsigned long long)count, (unsigned long long)SELECT_MAX);
+    status = nacrei_cuda_check_select(call, count, 0, error);
+    if (status != NACRE_OK) {
+        return status;
     }
     NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
     NACREI_CUDA(nacrei_compact_arrays(&arrays, 8, 0, &target, &launch));

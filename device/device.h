@@ -55,6 +55,10 @@ nacre_status nacrei_cuda_compact(nacre_device *device, const nacrei_compact *com
 nacre_status nacrei_cuda_compact_workspace(const nacre_device *device, uint64_t count,
                                            uint32_t algorithm, uint64_t *bytes, nacre_error *error);
 
+/* UNSUPPORTED: DEVICE_SELECT of so many elements, or in a capture. */
+nacre_status nacrei_cuda_check_select(const char *call, uint64_t elements, uint32_t capturing,
+                                      nacre_error *error);
+
 /* The index of lib/widths.h, or NACREI_WIDTHS_COUNT. */
 uint32_t nacrei_width_index(uint32_t key_bytes, uint32_t value_bytes);
 

@@ -2,9 +2,7 @@
 /* Calls on selected keys of a map, and match: what host code does before their kernels. */
 #include "device/call.h"
 #include "device/map.h"
-
-/* DEVICE_SELECT counts in 32 bits. */
-#define SELECT_MAX ((uint64_t)INT32_MAX)
+#include "lib/selection.h"
 
 /* The walk of a selection; CHANGED, and UNSUPPORTED for a range in a capture. */
 static nacre_status walk_of(const nacrei_map_call *self, const nacrei_selection *selection,
@@ -14,11 +12,9 @@ static nacre_status walk_of(const nacrei_map_call *self, const nacrei_selection 
     const uint32_t ranged = selection->first_slot != 0 || selection->slot_count != 0;
     /* A captured walk ends where the table ends when it is replayed. */
     const uint64_t all = self->capturing ? UINT64_MAX : nacrei_map_walk_slots(map);
-    if (selection->layout != 0 && selection->layout != map->layout) {
-        return nacrei_fail(self->error, NACRE_ERROR_CHANGED, 0,
-                           "%s: select->layout is %llu, but keys have moved since; allowed: %llu",
-                           self->call, (unsigned long long)selection->layout,
-                           (unsigned long long)map->layout);
+    nacre_status status = nacrei_selection_check(selection, map->layout, self->error);
+    if (status != NACRE_OK) {
+        return status;
     }
     if (ranged && self->capturing) {
         return nacrei_fail(self->error, NACRE_ERROR_UNSUPPORTED, 0,
@@ -31,10 +27,7 @@ static nacre_status walk_of(const nacrei_map_call *self, const nacrei_selection 
     walk->condition = selection->condition;
     walk->field = selection->field;
     walk->everything = selection->condition.mask == 0 && selection->condition.low == 0 && !ranged;
-    walk->first = selection->first_slot < all ? selection->first_slot : all;
-    walk->last = selection->slot_count != 0 && selection->slot_count < all - walk->first
-                     ? walk->first + selection->slot_count
-                     : all;
+    nacrei_selection_range(selection, all, &walk->first, &walk->last);
     return NACRE_OK;
 }
 
@@ -46,15 +39,10 @@ static nacre_status device_select(nacrei_map_call *self, const nacrei_slot_walk 
     nacrei_cuda_map *map = self->map;
     nacre_error *error = self->error;
     const char *call = self->call;
-    nacre_status status = NACRE_OK;
+    nacre_status status;
     uint64_t bytes = 0;
     void *temporary = NULL;
-    if (self->capturing || walk->last - walk->first > SELECT_MAX) {
-        return nacrei_fail(error, NACRE_ERROR_UNSUPPORTED, 0,
-                           "%s: options.algorithm is 9 (device select); allowed: outside of a "
-                           "capture, and for up to %llu slots",
-                           call, (unsigned long long)SELECT_MAX);
-    }
+    NACREI_TRY(nacrei_cuda_check_select(call, walk->last - walk->first, self->capturing, error));
     launch->temporary_bytes = &bytes;
     NACREI_CUDA(map->kernels->retrieve(walk, target, launch));
     NACREI_CUDA(nacrei_cuda_allocate(device, bytes, NACRE_SPACE_DEVICE, &temporary));

@@ -53,10 +53,10 @@ typedef struct parted {
     nacrei_batch batch; /* that of the job from `first` on, by part */
     uint64_t first;
     uint64_t count;
-    uint32_t parts;  /* a power of two */
-    uint32_t shift;  /* of the hash: where the bits of the part begin */
-    uint32_t alone;  /* it gains one thread, too */
-    uint32_t slices; /* of the chunk, each copied by one thread */
+    uint32_t parts;      /* a power of two */
+    uint32_t shift;      /* of the hash: where the bits of the part begin */
+    uint32_t for_caches; /* the copy pays by what the caches then serve, with one thread, too */
+    uint32_t slices;     /* of the chunk, each copied by one thread */
     uint64_t slice_size;
 
     /* In scratch, each from a cache line on. */
@@ -254,7 +254,7 @@ static void divide(parted *parted)
     const nacrei_cpu_job *job = parted->job;
     uint64_t half = job->map->table.half, wanted = PARTS_PER_THREAD * threads(job);
     uint32_t bits = 0, half_bits = (uint32_t)__builtin_ctzll(half);
-    if (parted->alone && wanted < half / PART_SUBMAPS) {
+    if (parted->for_caches && wanted < half / PART_SUBMAPS) {
         wanted = half / PART_SUBMAPS;
     }
     while (bits < half_bits && (1u << bits) < wanted && (1u << bits) < NACREI_CPU_PARTS_MAX) {
@@ -319,14 +319,14 @@ static nacrei_batch batch_by_part(const parted *parted)
 uint64_t nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t left)
 {
     parted parted = {
-        .job = job, .first = first, .count = chunk(job, left), .alone = gains(job, left)};
+        .job = job, .first = first, .count = chunk(job, left), .for_caches = gains(job, left)};
     if (parted.count == 0) {
         return 0;
     }
     divide(&parted);
     uint64_t bytes = lay_out(&parted, 0);
-    void *scratch = parted.alone ? nacrei_cpu_table_borrow(job->map, parted.count, bytes)
-                                 : nacrei_pool_scratch(job->pool, NACREI_POOL_COPIES, bytes);
+    void *scratch = parted.for_caches ? nacrei_cpu_table_borrow(job->map, parted.count, bytes)
+                                      : nacrei_pool_scratch(job->pool, NACREI_POOL_COPIES, bytes);
     if (scratch == NULL) {
         job->copies_refused = 1;
         return 0;
@@ -337,7 +337,7 @@ uint64_t nacrei_cpu_update_parted(nacrei_cpu_job *job, uint64_t first, uint64_t 
     scatter(&parted);
     update_parts(&parted);
     pthread_mutex_destroy(&parted.lock);
-    if (parted.alone) {
+    if (parted.for_caches) {
         nacrei_cpu_table_return(job->map, scratch, bytes);
     }
     return parted.count;

@@ -9,6 +9,7 @@
 #include "lib/cpu/batch.h"
 #include "lib/cpu/layout.h"
 #include "lib/cpu/table.h"
+#include "lib/selection.h"
 
 /* Ranges of submaps; more than threads, so that none waits long for another. */
 #define PARTS_MAX 64u
@@ -30,19 +31,14 @@ static nacre_status walk_begin(walk *walk, nacrei_cpu_map *map, const nacrei_sel
 {
     const uint64_t slots = nacrei_cpu_submap_slots(&map->head.config);
     const uint64_t all = nacrei_cpu_walk_slots(&map->head.config, map->table.submap_count);
-    if (selection->layout != 0 && selection->layout != map->layout) {
-        return nacrei_fail(error, NACRE_ERROR_CHANGED, 0,
-                           "%s: select->layout is %llu, but keys have moved since; allowed: %llu",
-                           selection->call, (unsigned long long)selection->layout,
-                           (unsigned long long)map->layout);
+    nacre_status status = nacrei_selection_check(selection, map->layout, error);
+    if (status != NACRE_OK) {
+        return status;
     }
     memset(walk, 0, sizeof *walk);
     walk->map = map;
     walk->selection = selection;
-    walk->first = selection->first_slot < all ? selection->first_slot : all;
-    walk->last = selection->slot_count != 0 && selection->slot_count < all - walk->first
-                     ? walk->first + selection->slot_count
-                     : all;
+    nacrei_selection_range(selection, all, &walk->first, &walk->last);
     walk->submap_first = walk->first / slots;
     walk->submap_last = (walk->last + slots - 1) / slots;
     if (walk->submap_last > map->table.submap_count + 1) {
