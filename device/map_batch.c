@@ -96,19 +96,6 @@ cleanup:
     return status;
 }
 
-/* What the call says in the end when memory was refused; `left_out` counts over its chunks. */
-static nacre_status memory_refused(nacrei_map_call *self)
-{
-    const unsigned long long left_out = self->left_out, size = self->map->size_finished;
-    nacrei_log(&self->device->head, NACRE_LOG_WARNING,
-               "%s: memory for growth was refused; %llu elements found no room", self->call,
-               left_out);
-    return nacrei_fail(self->error, NACRE_ERROR_OUT_OF_MEMORY, 0,
-                       "%s: the map holds %llu keys and memory for more was refused; %llu elements "
-                       "report FULL",
-                       self->call, size, left_out);
-}
-
 /*
  * A chunk that may not fit, metered, with growth until every element has its place. The size is
  * exact.
@@ -309,6 +296,7 @@ static nacre_status grow_deferred(nacrei_map_call *self, uint64_t count)
         status = nacrei_map_grow(self, size + (expected > step ? expected : step), &refused);
         if (refused) {
             nacrei_map_fault(map, NACRE_FAULT_MEMORY);
+            (void)nacrei_growth_refused(&map->head, self->call, size, 0, self->error);
         }
     }
     return status;
@@ -377,7 +365,8 @@ nacre_status nacrei_cuda_map_batch(nacre_map *head, const nacrei_batch *batch, n
         NACREI_TRY(run_part(&self, &part, batch));
     }
     if (self.left_out != 0) {
-        NACREI_TRY(memory_refused(&self));
+        NACREI_TRY(
+            nacrei_growth_refused(head, self.call, self.map->size_finished, self.left_out, error));
     }
     if (inserts || operation == NACREI_ERASE) {
         status = nacrei_map_maintain_worn(&self);

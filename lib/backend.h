@@ -186,6 +186,14 @@ extern const nacrei_backend nacrei_cuda_backend;
 void nacrei_log(const nacre_device *device, uint32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * A batch call whose map, of `size` keys now, was refused memory for growth: a warning in the log,
+ * and, because a DEFERRED map goes on, the status: OUT_OF_MEMORY of a WAIT map, whose call left out
+ * `left_out` elements for that; else OK.
+ */
+nacre_status nacrei_growth_refused(const nacre_map *map, const char *call, uint64_t size,
+                                   uint64_t left_out, nacre_error *error);
+
 #ifdef __cplusplus
 }
 #endif

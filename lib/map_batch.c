@@ -3,6 +3,7 @@
  * Batch calls on a map. Each states its arguments as a nacrei_batch; what its operation asks of
  * them stands in one table, and one function checks and forwards.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/check.h"
@@ -15,6 +16,20 @@ enum {
     VALUES_OUT = 4,    /* writes values; missing_value is for these */
     CONTAINED = 8,     /* writes a byte per key */
 };
+
+nacre_status nacrei_growth_refused(const nacre_map *map, const char *call, uint64_t size,
+                                   uint64_t left_out, nacre_error *error)
+{
+    nacrei_log(map->device, NACRE_LOG_WARNING,
+               "%s: memory for growth beyond %" PRIu64 " keys was refused", call, size);
+    if (map->config.growth != NACRE_GROWTH_WAIT) {
+        return NACRE_OK;
+    }
+    return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, 0,
+                       "%s: the map holds %" PRIu64 " keys and memory for more was refused; "
+                       "%" PRIu64 " elements report FULL",
+                       call, size, left_out);
+}
 
 typedef struct rule {
     const char *call;

@@ -53,7 +53,8 @@ typedef struct nacre_device_config {
                                   a microsecond per pointer; default 0 */
     uint32_t reserved;
     nacre_allocator allocator; /* both functions or neither; default: the system's */
-    void (*log)(void *user, uint32_t level, const char *text); /* default NULL: silence */
+    /* Told what no status tells, and of memory refused to growth; default NULL: silence. */
+    void (*log)(void *user, uint32_t level, const char *text);
     void *log_user;
     nacre_error *error; /* filled when opening fails; may be NULL */
 } nacre_device_config;

@@ -8,7 +8,6 @@
  */
 #include "lib/cpu/batch.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "lib/cpu/select.h"
@@ -259,7 +258,7 @@ nacre_status nacrei_cpu_map_batch(nacre_map *base, const nacrei_batch *batch, na
         nacrei_cpu_lock_to_change(&map->lock);
     }
     nacre_status status = run_job(&job, error);
-    uint64_t size = map->size, held = map->memory_bytes;
+    uint64_t size = map->size;
     nacrei_cpu_unlock(&map->lock);
     if (status != NACRE_OK) {
         return status;
@@ -269,13 +268,7 @@ nacre_status nacrei_cpu_map_batch(nacre_map *base, const nacrei_batch *batch, na
     if (options->counts != NULL) {
         *options->counts = job.counts;
     }
-    if (job.memory_refused && map->head.config.growth == NACRE_GROWTH_WAIT) {
-        return nacrei_fail(error, NACRE_ERROR_OUT_OF_MEMORY, ENOMEM,
-                           "%s: growing beyond %llu keys was refused memory; the map holds %llu "
-                           "bytes, memory_limit_bytes is %llu (0: none); %llu elements are FULL",
-                           batch->call, (unsigned long long)size, (unsigned long long)held,
-                           (unsigned long long)map->head.config.memory_limit_bytes,
-                           (unsigned long long)job.counts.refused);
-    }
-    return NACRE_OK;
+    return job.memory_refused
+               ? nacrei_growth_refused(base, batch->call, size, job.counts.refused, error)
+               : NACRE_OK;
 }
