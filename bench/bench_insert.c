@@ -55,6 +55,13 @@ static void change_all(bench_run *run, void *out)
     }
 }
 
+/* Memory for what find_or_insert answers; NULL: another operation. */
+static void *make_answers(bench_run *run, uint64_t count)
+{
+    const bench_parameters *p = run->p;
+    return p->operation == FIND_OR_INSERT ? bench_memory(run, count * p->value_bytes) : NULL;
+}
+
 /* New keys into an empty map, up to a load; as a graph the map does not know that they fit. */
 static void fresh(gbench_state *state, const void *argument)
 {
@@ -62,9 +69,7 @@ static void fresh(gbench_state *state, const void *argument)
     bench_open(&run, state, argument);
     bench_create(&run, run.p->load);
     run.keys = bench_make(&run, &run.inserted, run.count, &run.values);
-    void *out = run.p->operation == FIND_OR_INSERT
-                    ? bench_memory(&run, run.count * run.p->value_bytes)
-                    : NULL;
+    void *out = make_answers(&run, run.count);
     void *graph = NULL;
     if (run.p->graph && !run.failed) {
         nacre_stream_wait(run.side->device, run.side->stream, NULL);
@@ -110,6 +115,27 @@ static void expect_counts(bench_run *run, uint64_t keys, uint64_t elements)
     }
 }
 
+/*
+ * What is true after `rounds` rounds of the case's `keys` with repetition: how many there are, their
+ * values or counts, and the answers of the last round. Returns how many.
+ */
+static uint64_t expect_repeated(bench_run *run, const bench_keys *keys, const void *answers,
+                                uint64_t rounds)
+{
+    const bench_parameters *p = run->p;
+    const uint64_t distinct = run->failed ? 0 : run->side->distinct(run->side, keys, p->keys);
+    bench_expect_size(run, distinct);
+    if (p->operation == INSERT_OR_APPLY) {
+        expect_counts(run, distinct, p->keys * rounds);
+    } else {
+        bench_expect_found(run, keys, p->keys);
+    }
+    if (answers != NULL) {
+        bench_expect_answers(run, keys, answers, p->value_bytes, 0, p->keys);
+    }
+    return distinct;
+}
+
 /* Keys drawn with repetition, into an empty map with room for all. */
 static void drawn(gbench_state *state, const void *argument)
 {
@@ -121,21 +147,14 @@ static void drawn(gbench_state *state, const void *argument)
     bench_create(&run, p->load);
     run.count = 0; /* the load is not known beforehand */
     run.keys = bench_make(&run, &keys, p->keys, &run.values);
-    void *out =
-        p->operation == FIND_OR_INSERT ? bench_memory(&run, p->keys * p->value_bytes) : NULL;
+    void *out = make_answers(&run, p->keys);
     while (bench_round(&run)) {
         bench_must(&run, nacre_map_clear(run.map, &run.error, run.side->stream));
         bench_start(&run);
         change(&run, run.keys, counts ? NULL : run.values, p->keys, out);
         bench_stop(&run);
     }
-    uint64_t distinct = run.failed ? 0 : run.side->distinct(run.side, &keys, p->keys);
-    bench_expect_size(&run, distinct);
-    if (counts) {
-        expect_counts(&run, distinct, p->keys);
-    } else {
-        bench_expect_found(&run, &keys, p->keys);
-    }
+    const uint64_t distinct = expect_repeated(&run, &keys, out, 1);
     bench_finish(&run, BENCH_UPDATE, (double)p->keys, bytes_of(p, p->keys));
     bench_counter(&run, "load", (double)distinct / (double)run.slots);
     bench_close(&run);
@@ -156,7 +175,7 @@ static void repeated(gbench_state *state, const void *argument)
     config.error = &run.error;
     bench_must(&run, nacre_map_create(run.side->device, &config, &run.map));
     run.keys = bench_make(&run, &keys, p->keys, &run.values);
-    void *out = bench_memory(&run, p->keys * p->value_bytes);
+    void *out = make_answers(&run, p->keys);
     const int counts = p->operation == INSERT_OR_APPLY;
     uint64_t rounds = 0;
     while (bench_round(&run)) {
@@ -165,13 +184,7 @@ static void repeated(gbench_state *state, const void *argument)
         change(&run, run.keys, counts ? NULL : run.values, p->keys, out);
         bench_stop(&run);
     }
-    uint64_t distinct = run.failed ? 0 : run.side->distinct(run.side, &keys, p->keys);
-    bench_expect_size(&run, distinct);
-    if (counts) {
-        expect_counts(&run, distinct, p->keys * rounds);
-    } else {
-        bench_expect_found(&run, &keys, p->keys);
-    }
+    expect_repeated(&run, &keys, out, rounds);
     bench_finish(&run, BENCH_UPDATE, (double)p->keys, bytes_of(p, p->keys));
     bench_must(&run, nacre_map_info_get(run.map, &info, &run.error));
     bench_counter(&run, "growths", (double)info.growths);
