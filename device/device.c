@@ -21,6 +21,14 @@ nacre_status nacrei_cuda_fail(nacrei_cuda_device *device, nacre_error *error, co
     case cudaErrorMemoryAllocation:
         status = NACRE_ERROR_OUT_OF_MEMORY;
         break;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidDevicePointer:
+    case cudaErrorInvalidResourceHandle:
+        /* What the library makes is valid; handles and pointers of the caller's may not be. */
+        return nacrei_fail(error, NACRE_ERROR_ARGUMENT, (int32_t)result,
+                           "%s: a stream or pointer is stale, or of another device (%s from "
+                           "%.60s); allowed: live ones of this device",
+                           call, cudaGetErrorName(result), expression);
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
     case cudaErrorInsufficientDriver:

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+_Static_assert((int)cudaErrorMemoryAllocation == (int)CUDA_ERROR_OUT_OF_MEMORY &&
+                   (int)cudaErrorIllegalAddress == (int)CUDA_ERROR_ILLEGAL_ADDRESS,
+               "errors of the driver and of the runtime have the same numbers");
+
 #if CUDART_VERSION < 12040
 #error \
     "Nacre needs CUDA 12.4 or newer: 128-bit loads and compare-and-swap in PTX, and stream numbers"
@@ -78,19 +82,18 @@ cudaError_t nacrei_ranges_map(const nacrei_ranges *ranges, char *address, uint64
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)address;
     CUmemGenericAllocationHandle handle;
-    if (ranges->create(&handle, (size_t)bytes, &memory, 0) != CUDA_SUCCESS) {
-        return cudaErrorMemoryAllocation;
+    CUresult result = ranges->create(&handle, (size_t)bytes, &memory, 0);
+    if (result == CUDA_SUCCESS) {
+        result = ranges->map(at, (size_t)bytes, 0, handle, 0);
+        ranges->release(handle); /* a mapping keeps the memory */
     }
-    if (ranges->map(at, (size_t)bytes, 0, handle, 0) != CUDA_SUCCESS) {
-        ranges->release(handle);
-        return cudaErrorMemoryAllocation;
+    if (result == CUDA_SUCCESS) {
+        result = ranges->access(at, (size_t)bytes, &access, 1);
+        if (result != CUDA_SUCCESS) {
+            ranges->unmap(at, (size_t)bytes);
+        }
     }
-    ranges->release(handle); /* the mapping keeps the memory */
-    if (ranges->access(at, (size_t)bytes, &access, 1) != CUDA_SUCCESS) {
-        ranges->unmap(at, (size_t)bytes);
-        return cudaErrorMemoryAllocation;
-    }
-    return cudaSuccess;
+    return (cudaError_t)result; /* the runtime has the driver's numbers */
 }
 
 void nacrei_ranges_unmap(const nacrei_ranges *ranges, char *address, uint64_t bytes)

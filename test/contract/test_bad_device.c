@@ -5,6 +5,10 @@
 #include "contract/refused.h"
 #include "support/array.h"
 
+#if NACRE_HAVE_CUDA
+#include "support/cuda.h"
+#endif
+
 NACRE_CONTRACT_TEST_ONCE(bad_device, config_of_a_device)
 {
     nacre_device *device;
@@ -152,6 +156,37 @@ NACRE_CONTRACT_TEST_ONCE(bad_device, memory_and_streams)
     OK(t, nacre_memory_fill(d, NULL, 0, 0, e, t->stream));
     test_array_free(t, &array);
 }
+
+#if NACRE_HAVE_CUDA
+NACRE_CONTRACT_TEST_ONCE(bad_device, callers_mistake_is_told_as_a_bug)
+{
+    /* Goal: a pointer that CUDA does not take is the caller's mistake, ARGUMENT, and the device goes
+       on. Method: host memory is filled through a device without checks; where a GPU reaches host
+       memory, that works instead. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    nacre_device *device = NULL;
+    nacre_device_config config;
+    nacre_device_config_init(&config, sizeof config);
+    config.backend = t->backend;
+    config.error = &t->error;
+    OK(t, nacre_device_open(&config, &device));
+    void *host = test_host(t, 4096), *memory = NULL;
+    if (test_gpu_attribute(t, cudaDevAttrPageableMemoryAccess) != 0) {
+        printf("SKIPPED %s on %s: this GPU reaches host memory\n", t->name, t->backend_name);
+    } else {
+        BAD(t, nacre_memory_fill(device, host, 4096, 1, &t->error, t->stream),
+            "nacre_memory_fill: a stream or pointer is stale");
+    }
+    OK(t, nacre_memory_allocate(device, 4096, NACRE_SPACE_DEVICE, &memory, &t->error));
+    OK(t, nacre_memory_fill(device, memory, 4096, 1, &t->error, t->stream));
+    OK(t, nacre_stream_wait(device, t->stream, &t->error));
+    OK(t, nacre_memory_release(device, memory, &t->error));
+    nacre_device_close(device);
+    free(host);
+}
+#endif
 
 typedef struct astray {
     uint64_t live;
