@@ -18,6 +18,12 @@ typedef void nacrei_pool_task(void *context, uint32_t part);
 /* Threads that this process may use at a time, by its affinity mask and the quota of its cgroup. */
 uint32_t nacrei_pool_threads_allowed(void);
 
+/*
+ * The processors of the quota in force for the groups that the file `groups` names, as
+ * /proc/self/cgroup does, and whose folders lie under `root`, /sys/fs/cgroup; 0: unlimited.
+ */
+uint32_t nacrei_pool_quota(const char *groups, const char *root);
+
 /* A pool of `threads` threads, the caller's included; none is started yet. NULL: no memory. */
 nacrei_pool *nacrei_pool_create(uint32_t threads);
 void nacrei_pool_destroy(nacrei_pool *pool);

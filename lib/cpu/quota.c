@@ -76,12 +76,13 @@ static uint32_t tightest(const char *root, const char *group, uint32_t (*quota)(
     }
 }
 
-/* Lines "number:controllers:group"; v2 has number 0 and no controllers. */
-static uint32_t quota_of_cgroup(void)
+uint32_t nacrei_pool_quota(const char *groups, const char *root)
 {
-    char line[512];
+    /* Lines "number:controllers:group"; v2 has number 0 and no controllers. */
+    char line[512], root_v1[512];
     uint32_t least = 0;
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    snprintf(root_v1, sizeof root_v1, "%s/cpu", root);
+    FILE *file = fopen(groups, "re");
     if (file == NULL) {
         return 0;
     }
@@ -98,9 +99,9 @@ static uint32_t quota_of_cgroup(void)
         char listed[520];
         snprintf(listed, sizeof listed, ",%s,", controllers);
         if (*controllers == 0) {
-            here = tightest("/sys/fs/cgroup", group, quota_v2);
+            here = tightest(root, group, quota_v2);
         } else if (strstr(listed, ",cpu,") != NULL) {
-            here = tightest("/sys/fs/cgroup/cpu", group, quota_v1);
+            here = tightest(root_v1, group, quota_v1);
         }
         if (here != 0 && (least == 0 || here < least)) {
             least = here;
@@ -121,6 +122,6 @@ uint32_t nacrei_pool_threads_allowed(void)
         count = sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than a cpu_set_t names */
     }
     uint32_t allowed = count > 0 ? (uint32_t)count : 1;
-    uint32_t quota = quota_of_cgroup();
+    uint32_t quota = nacrei_pool_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     return quota != 0 && quota < allowed ? quota : allowed;
 }
