@@ -218,8 +218,9 @@ static nacre_status cuda_device_open(const nacre_device_config *config, nacre_de
                                      uint32_t *present, nacre_error *error)
 {
     static const char call[] = "nacre_device_open";
-    nacre_status status = NACRE_OK;
-    int count = 0, before = -1;
+    nacre_status status;
+    int count = 0;
+    nacrei_current current;
     struct cudaDeviceProp properties;
     nacrei_cuda_device *device = NULL;
     *opened = NULL;
@@ -249,8 +250,7 @@ static nacre_status cuda_device_open(const nacre_device_config *config, nacre_de
     device->head.log = config->log;
     device->head.log_user = config->log_user;
 
-    NACREI_CUDA(cudaGetDevice(&before));
-    NACREI_CUDA(cudaSetDevice(config->ordinal));
+    NACREI_TRY(nacrei_cuda_enter(device, error, call, &current));
     NACREI_CUDA(cudaGetDeviceProperties(&properties, config->ordinal));
     device->gpu.multiprocessors = (uint32_t)properties.multiProcessorCount;
     device->gpu.compute_capability = (uint32_t)(10 * properties.major + properties.minor);
@@ -272,9 +272,7 @@ static nacre_status cuda_device_open(const nacre_device_config *config, nacre_de
     *opened = &device->head;
     device = NULL;
 cleanup:
-    if (before >= 0) {
-        (void)cudaSetDevice(before);
-    }
+    nacrei_cuda_leave(&current);
     free(device);
     return status;
 }
@@ -282,10 +280,13 @@ cleanup:
 static void cuda_device_free(nacre_device *head)
 {
     nacrei_cuda_device *device = (nacrei_cuda_device *)head;
+    nacrei_current current;
+    (void)nacrei_cuda_enter(device, NULL, "nacre_device_close", &current);
     if (device->pool != NULL) {
         /* What is borrowed goes when the stream gives it back. */
         (void)cudaMemPoolDestroy(device->pool);
     }
+    nacrei_cuda_leave(&current);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
