@@ -45,14 +45,17 @@ run_consumer() {
     [ "$output" = OK ]
 }
 
-build_consumers() {
-    cmake -S "$here/$1" -B "$work/$1" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
-        -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" "$2" "$3" > "$work/log" 2>&1 &&
-        cmake --build "$work/$1" --parallel 2 >> "$work/log" 2>&1 || {
+build_consumers() { # FOLDER OPTION...
+    consumers=$work/$1
+    folder=$here/$1
+    shift
+    cmake -S "$folder" -B "$consumers" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" "$@" > "$work/log" 2>&1 &&
+        cmake --build "$consumers" --parallel 2 >> "$work/log" 2>&1 || {
         cat "$work/log"
         return 1
     }
-    run_consumer "$work/$1/consumer_shared" && run_consumer "$work/$1/consumer_static"
+    run_consumer "$consumers/consumer_shared" && run_consumer "$consumers/consumer_static"
 }
 
 case_find_package() {
@@ -72,8 +75,23 @@ case_cuda_view() {
     }
 }
 
+# The folder of NVTX's headers, which the build of add_subdirectory alone is given.
+nvtx_include() {
+    for folder in "$(dirname "${NACRE_NVCC:-/}")/../include" /usr/local/cuda/include; do
+        [ ! -f "$folder/nvtx3/nvToolsExt.h" ] || { echo "$folder"; return; }
+    done
+}
+
 case_add_subdirectory() {
-    build_consumers add_subdirectory -DNACRE_SOURCE_DIR="$source" -DNACRE_CUDA="${NACRE_CUDA:-OFF}"
+    set -- add_subdirectory -DNACRE_SOURCE_DIR="$source" -DNACRE_CUDA="${NACRE_CUDA:-OFF}"
+    nvtx=$(nvtx_include)
+    if [ -z "$nvtx" ]; then
+        echo "without NACRE_NVTX: there is no nvtx3/nvToolsExt.h"
+        build_consumers "$@"
+        return
+    fi
+    build_consumers "$@" -DNACRE_NVTX=ON -DNACRE_NVTX_INCLUDE="$nvtx" &&
+        nm "$consumers/consumer_static" | grep -qi ' t nacrei_range_begin$'
 }
 
 have_pkg_config() {
