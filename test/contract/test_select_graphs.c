@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA only: selections, match and compaction in captured graphs. Nothing on other backends. */
+#include "nacre/core/slot.h"
 #include "support/array.h"
 #include "support/batch.h"
 
@@ -181,6 +182,138 @@ NACRE_CONTRACT_TEST(select_graphs, replay_after_growth_sees_a_part)
     nacre_map_destroy(map);
     oracle_free(&o);
     free(looked_up);
+}
+
+/* ---- tables of several tiles for each block of a fixed grid ---- */
+
+enum { SCATTERED = 60000 };
+
+/* One retrieval that is captured, and what it writes. */
+typedef struct retrieval {
+    uint32_t algorithm;
+    test_array keys, values, needed;
+} retrieval;
+
+/* Captures retrievals by every algorithm that the map has in a graph, then an erasure by `select`. */
+static cudaGraphExec_t capture_all(test *t, nacre_map *map, const nacre_select *select,
+                                   retrieval *all, uint32_t count)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    test_wait(t);
+    CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    for (uint32_t i = 0; i < count; i++) {
+        nacre_options options = options_of(t, all[i].algorithm);
+        OK(t, nacre_map_retrieve(map, all[i].keys.data, all[i].values.data, SCATTERED,
+                                 all[i].needed.data, &options, t->stream));
+    }
+    nacre_options options = options_of(t, NACRE_COMPACT_AUTO);
+    OK(t, nacre_map_erase_if(map, select, &options, t->stream));
+    CUDA(t, cudaStreamEndCapture(t->stream, &graph));
+    CUDA(t, cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(t, cudaGraphDestroy(graph));
+    return exec;
+}
+
+/* A replay of one retrieval has written every key of the oracle once, with its value. */
+static void judge_retrieval(test *t, const retrieval *r, const oracle *o)
+{
+    uint64_t needed, *keys = test_host(t, SCATTERED * 8), *values = test_host(t, SCATTERED * 8);
+    oracle seen;
+    oracle_init(&seen);
+    test_array_read(t, &r->needed, &needed);
+    CHECK(t, needed == o->size, "algorithm %u: %llu keys instead of %llu", r->algorithm, LL(needed),
+          LL(o->size));
+    test_array_read_numbers(t, &r->keys, keys, SCATTERED, t->key_bytes);
+    if (t->value_bytes != 0) {
+        test_array_read_numbers(t, &r->values, values, SCATTERED, t->value_bytes);
+    }
+    for (uint64_t i = 0; i < needed; i++) {
+        CHECK(t, oracle_has(o, keys[i]) && !oracle_has(&seen, keys[i]), "algorithm %u: key 0x%llx",
+              r->algorithm, LL(keys[i]));
+        CHECK(t, t->value_bytes == 0 || values[i] == oracle_value(o, keys[i]),
+              "algorithm %u: key 0x%llx has value 0x%llx", r->algorithm, LL(keys[i]),
+              LL(values[i]));
+        oracle_put(&seen, keys[i], 0);
+    }
+    oracle_free(&seen);
+    free(keys);
+    free(values);
+}
+
+/* A table so large that a block of a fixed grid, of up to eight a multiprocessor, has three tiles
+   on average, or one and a half. */
+static nacre_map *large_map(test *t)
+{
+    const uint64_t blocks = 8 * test_gpu_attribute(t, cudaDevAttrMultiProcessorCount);
+    const uint64_t tiles = (test_short() ? 3 : 6) * blocks / 2, tile_bytes = 16384;
+    nacre_map *map =
+        test_map_new(t, tiles * tile_bytes / nacrei_slot_bytes(t->key_bytes, t->value_bytes));
+    const uint64_t slots = test_info(t, map).capacity_slots;
+    CHECK(t, slots >= 2000000 || test_short(), "only %llu slots", LL(slots));
+    return map;
+}
+
+NACRE_CONTRACT_TEST(select_graphs, second_tile_of_a_block_is_wrong)
+{
+    /* Goal: captured retrievals, by every algorithm, and erasures give what they should where a
+       block of their fixed grid has several tiles, in each replay. Method: keys scattered over a
+       large table; half of them are erased by the first replay, and others put in before the
+       second. */
+    if (t->backend != NACRE_BACKEND_CUDA) {
+        return;
+    }
+    const bool few = nacrei_slot_bytes(t->key_bytes, t->value_bytes) == 4;
+    retrieval all[NACRE_COMPACT_STABLE + 1];
+    uint32_t count = 0;
+    for (uint32_t algorithm = 0; algorithm <= NACRE_COMPACT_STABLE; algorithm++) {
+        if (algorithm == NACRE_COMPACT_DEVICE_SELECT ||
+            (few && algorithm != NACRE_COMPACT_AUTO && algorithm != NACRE_COMPACT_STABLE)) {
+            continue;
+        }
+        retrieval *r = &all[count++];
+        *r = (retrieval){.algorithm = algorithm};
+        r->keys = test_array_new(t, SCATTERED * (uint64_t)t->key_bytes, t->key_bytes);
+        if (t->value_bytes != 0) {
+            r->values = test_array_new(t, SCATTERED * (uint64_t)t->value_bytes, t->value_bytes);
+        }
+        r->needed = test_array_new(t, 8, 8);
+    }
+    CHECK(t, count == (few ? 2 : 10), "%u algorithms", count);
+    nacre_select select;
+    nacre_select_init(&select, sizeof select);
+    select.condition.test = NACRE_TEST_BITS;
+    select.condition.mask = select.condition.bits = 4;
+    nacre_map *map = large_map(t);
+    oracle o;
+    oracle_init(&o);
+    cudaGraphExec_t exec = capture_all(t, map, &select, all, count);
+    for (uint32_t round = 0; round < 2; round++) {
+        test_note(t, "round %u", round);
+        add(t, map, &o, round * (SCATTERED / 2), SCATTERED / 2);
+        CUDA(t, cudaGraphLaunch(exec, t->stream));
+        for (uint32_t i = 0; i < count; i++) {
+            judge_retrieval(t, &all[i], &o);
+        }
+        uint64_t *keys = oracle_keys(&o);
+        for (uint64_t i = 0, size = o.size; i < size; i++) {
+            if ((keys[i] & 4) != 0) {
+                oracle_remove(&o, keys[i]);
+            }
+        }
+        free(keys);
+        const uint64_t size = test_size(t, map);
+        CHECK(t, size == o.size, "size %llu instead of %llu", LL(size), LL(o.size));
+    }
+    CUDA(t, cudaGraphExecDestroy(exec));
+    test_compare(t, map, &o, 1000);
+    for (uint32_t i = 0; i < count; i++) {
+        test_array_free(t, &all[i].keys);
+        test_array_free(t, &all[i].values);
+        test_array_free(t, &all[i].needed);
+    }
+    nacre_map_destroy(map);
+    oracle_free(&o);
 }
 
 #else
