@@ -116,8 +116,8 @@ static void expect_counts(bench_run *run, uint64_t keys, uint64_t elements)
 }
 
 /*
- * What is true after `rounds` rounds of the case's `keys` with repetition: how many there are, their
- * values or counts, and the answers of the last round. Returns how many.
+ * What is true after `rounds` rounds of the case's `keys` with repetition: how many there are,
+ * their values or counts, and the answers of the last round. Returns how many.
  */
 static uint64_t expect_repeated(bench_run *run, const bench_keys *keys, const void *answers,
                                 uint64_t rounds)

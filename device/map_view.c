@@ -128,8 +128,8 @@ nacre_status nacrei_cuda_map_view_begin(nacre_map *head, uint32_t access, uint64
     if (access == NACRE_ACCESS_INSERT && map->code.two_step) {
         status = nacrei_fail(
             error, NACRE_ERROR_UNSUPPORTED, 0,
-            "%s: access is INSERT; allowed: READ, ERASE for pairs of %u + %u bytes in code for GPUs "
-            "below compute capability 9.0, which claims slots in two steps",
+            "%s: access is INSERT; allowed: READ, ERASE for pairs of %u + %u bytes in code for "
+            "GPUs below compute capability 9.0, which claims slots in two steps",
             call, head->config.key_bytes, head->config.value_bytes);
         goto cleanup;
     }

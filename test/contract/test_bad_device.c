@@ -160,8 +160,8 @@ NACRE_CONTRACT_TEST_ONCE(bad_device, memory_and_streams)
 #if NACRE_HAVE_CUDA
 NACRE_CONTRACT_TEST_ONCE(bad_device, callers_mistake_is_told_as_a_bug)
 {
-    /* Goal: a pointer that CUDA does not take is the caller's mistake, ARGUMENT, and the device goes
-       on. Method: host memory is filled through a device without checks; where a GPU reaches host
+    /* Goal: a pointer that CUDA does not take is the caller's mistake, ARGUMENT, and the device
+       goes on. Method: host memory is filled through a device without checks; where a GPU reaches host
        memory, that works instead. */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;

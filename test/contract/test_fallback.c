@@ -33,8 +33,8 @@ NACRE_CONTRACT_TEST_ONCE(fallback, idle_device_is_not_told)
 {
     /* Goal: where AUTO takes the CPU the description says why not CUDA, and a warning is logged if
        and only if the machine has an NVIDIA device. Method: a machine that seems to have one and
-       this machine as it is; an ordinal that no machine has, so that CUDA is passed by also where it
-       works. */
+       this machine as it is; an ordinal that no machine has, so that CUDA is passed by also where
+       it works. */
     static const char begin[] = "this machine's NVIDIA device is not used: cpu, ";
     if (t->backend != NACRE_BACKEND_CPU) {
         return;

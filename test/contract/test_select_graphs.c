@@ -194,7 +194,7 @@ typedef struct retrieval {
     test_array keys, values, needed;
 } retrieval;
 
-/* Captures retrievals by every algorithm that the map has in a graph, then an erasure by `select`. */
+/* Captures these retrievals, then an erasure by `select`. */
 static cudaGraphExec_t capture_all(test *t, nacre_map *map, const nacre_select *select,
                                    retrieval *all, uint32_t count)
 {

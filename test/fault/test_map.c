@@ -17,8 +17,8 @@ static bool refusal(nacre_status status)
     return status == NACRE_ERROR_OUT_OF_MEMORY;
 }
 
-/* One inserting batch: applied as far as there was room, and told; a DEFERRED map says OK. Then what
-   was refused is given again, so many times. */
+/* One inserting batch: applied as far as there was room, and told; a DEFERRED map says OK. Then
+   what was refused is given again, until it was given `attempts` times. */
 static void insert_step(test *t, stage *s, uint32_t operation, uint64_t first, uint64_t n,
                         int attempts)
 {

@@ -76,8 +76,8 @@ Test(quota, number_of_processors_is_another)
 
 Test(quota, limit_of_a_group_above_is_passed_by)
 {
-    /* Goal: of a group and those above it the tightest holds. Method: three levels, each in turn the
-       tightest. */
+    /* Goal: of a group and those above it the tightest holds. Method: three levels, each in turn
+       the tightest. */
     static const char *const names[] = {"cpu.max", "a/cpu.max", "a/b/cpu.max"};
     for (int tightest = 0; tightest < 3; tightest++) {
         for (int level = 0; level < 3; level++) {
@@ -91,8 +91,8 @@ Test(quota, limit_of_a_group_above_is_passed_by)
 
 Test(quota, old_groups_are_taken_for_others)
 {
-    /* Goal: of the groups of version 1 that of the controller cpu counts, also beside one of version
-       2. Method: lines of several controllers, with files of other quotas in each. */
+    /* Goal: of the groups of version 1 that of the controller cpu counts, also beside one of
+       version 2. Method: lines of several controllers, with files of other quotas in each. */
     put("cpu/a/cpu.cfs_quota_us", "500000\n");
     put("cpu/a/cpu.cfs_period_us", "100000\n");
     put("cpu/b/cpu.cfs_quota_us", "100000\n");
