@@ -25,7 +25,8 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for source in map_find map_insert map_erase map_grow map_partition map_retrieve map_erase_if map_match; do
-    "$nvcc" -std=c++17 -O3 -DNDEBUG -gencode=arch=compute_90,code=sm_90 -Xptxas=-v \
+    "$nvcc" -std=c++17 -O3 -DNDEBUG -DCUB_WRAPPED_NAMESPACE=nacrei_wrapped \
+        -gencode=arch=compute_90,code=sm_90 -Xptxas=-v \
         -DNACRE_WIDTHS_8X4=0 -DNACRE_WIDTHS_8X0=0 -DNACRE_WIDTHS_4X8=0 -DNACRE_WIDTHS_4X0=0 \
         -I"$top/include" -I"$top" -c "$top/device/$source.cu" -o "$work/$source.o" \
         2>> "$work/log" || { cat "$work/log"; exit 1; }

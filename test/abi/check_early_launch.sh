@@ -13,7 +13,8 @@ nvcc=$1 top=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for source in $(cd "$top/device" && grep -l 'nacrei_launch_batch' *.cu); do
-    "$nvcc" -std=c++17 -O3 -DNDEBUG -arch=compute_90 -ptx -DNACRE_WIDTHS_8X4=0 \
+    "$nvcc" -std=c++17 -O3 -DNDEBUG -DCUB_WRAPPED_NAMESPACE=nacrei_wrapped \
+        -arch=compute_90 -ptx -DNACRE_WIDTHS_8X4=0 \
         -DNACRE_WIDTHS_8X0=0 -DNACRE_WIDTHS_4X8=0 -DNACRE_WIDTHS_4X0=0 \
         -I"$top/include" -I"$top" "$top/device/$source" -o "$work/$source.ptx"
 done

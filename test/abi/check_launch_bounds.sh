@@ -12,7 +12,8 @@ nvcc=$1 top=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for source in map_grow map_retrieve; do
-    "$nvcc" -std=c++17 -O3 -DNDEBUG -gencode=arch=compute_75,code=sm_75 -DNACRE_WIDTHS_8X4=0 \
+    "$nvcc" -std=c++17 -O3 -DNDEBUG -DCUB_WRAPPED_NAMESPACE=nacrei_wrapped \
+        -gencode=arch=compute_75,code=sm_75 -DNACRE_WIDTHS_8X4=0 \
         -DNACRE_WIDTHS_8X0=0 -DNACRE_WIDTHS_4X8=0 -DNACRE_WIDTHS_4X4=0 -DNACRE_WIDTHS_4X0=0 \
         -I"$top/include" -I"$top" -c "$top/device/$source.cu" -o "$work/$source.o" \
         >> "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
