@@ -174,8 +174,7 @@ typedef struct nacre_map_statistics {
 NACRE_API void nacre_map_config_init(nacre_map_config *config, uint32_t struct_size);
 
 /*
- * Make a struct for nacre_map_info_get or nacre_map_statistics_get ready, or a selection of
- * everything.
+ * Make a struct ready for nacre_map_info_get, nacre_map_statistics_get; a selection of everything.
  *
  * **Thread safety** the struct is the caller's. **Allocates** nothing. **Since** 0.1
  */
