@@ -34,6 +34,8 @@ static constexpr nacrei_map_kernels table_of()
                               nacrei_partition_batch<Width>,
                               nacrei_split<Width>,
                               nacrei_end_growth<Width>,
+                              nacrei_fullest_pair<Width>,
+                              nacrei_merge<Width>,
                               nacrei_maintain<Width>,
                               nacrei_clear,
                               nacrei_retrieve<Width>,

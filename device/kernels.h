@@ -83,6 +83,11 @@ typedef struct nacrei_map_kernels {
      */
     cudaError_t (*end_growth)(const nacrei_table *, uint64_t submaps, uint64_t capacity_keys,
                               cudaStream_t);
+    /* Merges submaps first .. submaps - 1 into those that they were split from: at most down to half
+     * of the power of two, and only if *fullest, the most keys of two that belong together, fit. */
+    cudaError_t (*fullest_pair)(const nacrei_table *, uint64_t first, uint64_t submaps,
+                                uint32_t *fullest, cudaStream_t);
+    cudaError_t (*merge)(const nacrei_table *, uint64_t first, uint64_t submaps, cudaStream_t);
     /* Rebuilds submaps first .. first + count - 1, counted from 0 without the stash. */
     cudaError_t (*maintain)(const nacrei_table *, uint64_t first, uint64_t count, cudaStream_t);
     cudaError_t (*clear)(const nacrei_gpu *, const nacrei_table *, cudaStream_t);

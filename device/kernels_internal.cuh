@@ -80,6 +80,13 @@ cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64
                          cudaStream_t stream);
 
 template <typename Width>
+cudaError_t nacrei_fullest_pair(const nacrei_table *table, uint64_t first, uint64_t submaps,
+                                uint32_t *fullest, cudaStream_t stream);
+template <typename Width>
+cudaError_t nacrei_merge(const nacrei_table *table, uint64_t first, uint64_t submaps,
+                         cudaStream_t stream);
+
+template <typename Width>
 cudaError_t nacrei_end_growth(const nacrei_table *table, uint64_t submaps, uint64_t capacity_keys,
                               cudaStream_t stream);
 

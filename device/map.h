@@ -37,6 +37,7 @@ typedef struct nacrei_device_block {
     nacrei_tally tallies[NACREI_RING];
     nacrei_view_counts views[NACREI_VIEWS + 1];
     uint32_t bits[NACREI_CHUNK_ELEMENTS / 32]; /* of a probe, then of elements left out */
+    uint32_t fullest;                          /* keys of two submaps that are to be merged */
     nacrei_stable_scratch stable;
 } nacrei_device_block;
 
@@ -114,6 +115,7 @@ nacre_status nacrei_cuda_map_create(nacre_device *device, const nacre_map_config
 void nacrei_cuda_map_destroy(nacre_map *map);
 nacre_status nacrei_cuda_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cuda_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cuda_map_shrink(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cuda_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                      nacre_stream stream);
 void nacrei_cuda_map_info(nacre_map *map, nacre_map_info *info);

@@ -1,236 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growth and maintenance: rebuilding submaps; and clearing.
+ * Growth, maintenance, shrinking: rebuilding submaps; and clearing.
  *
  * One block rebuilds one submap: it reads the slots, places the keys into an image in shared
- * memory, and streams the image out, over the old submap or, for those keys that move when it
- * splits, to its new neighbour. No random access to memory at all, no second copy of the table.
- * Keys are placed home first: every key tries its home bucket before any key goes further, so that
- * a rebuilt submap is as good as new, or better. Placement cannot fail: a path visits every bucket
- * of an image, which has as many slots as the submap had.
+ * memory (image.cuh), and streams the image out, over the old submap or, for those keys that move
+ * when it splits, to its new neighbour. No random access to memory at all, no second copy of the
+ * table.
  */
+#include "device/image.cuh"
 #include "device/kernels_internal.cuh"
-#include "device/occupancy.cuh"
 #include "nacre/cuda/claim.cuh"
-#include "nacre/cuda/table.cuh"
 
 namespace
 {
-
-constexpr unsigned buckets_max = 2048;
-
-/*
- * Threads of a block, and blocks that share a multiprocessor: while one waits for memory, or for
- * its longest path, the others get on.
- */
-constexpr unsigned rebuild_threads = 512;
-constexpr unsigned rebuild_blocks = 2;
-
-/* Vectors of 16 bytes that a thread holds of the submap. */
-constexpr unsigned vectors_held = buckets_max * 2 / rebuild_threads;
-
-/* Slots whose atomics are under way together. */
-constexpr unsigned slots_ahead = 4;
-
-template <typename Width>
-constexpr unsigned slots_of_vector = 16 / Width::slot_bytes;
-
-/*
- * A submap being built, in shared memory. Behind the image, which has the submap's layout, come the
- * numbers of keys that each bucket was given, two to a word, and the guests that wait.
- */
-struct workshop {
-    char *image;
-    uint32_t *signatures;
-    uint32_t *given;
-    char *guests;
-    unsigned *guest_count;
-};
-
-__host__ __device__ constexpr unsigned given_bytes(unsigned buckets)
-{
-    return buckets * 2u;
-}
-
-/* Room for a quarter of the slots: that many keys of a full submap are guests. */
-__host__ __device__ constexpr unsigned guests_bytes(unsigned buckets)
-{
-    return buckets * NACREI_BUCKET_BYTES / 4;
-}
-
-__host__ __device__ static inline unsigned workshop_bytes(unsigned buckets)
-{
-    return (unsigned)nacrei_submap_bytes(buckets) + given_bytes(buckets) + guests_bytes(buckets);
-}
-
-__device__ __forceinline__ workshop workshop_at(char *shared, unsigned buckets,
-                                                unsigned *guest_count)
-{
-    workshop shop;
-    shop.guest_count = guest_count;
-    shop.image = shared;
-    shop.signatures = (uint32_t *)(shared + buckets * NACREI_BUCKET_BYTES);
-    shop.given = (uint32_t *)(shared + nacrei_submap_bytes(buckets));
-    shop.guests = (char *)shop.given + given_bytes(buckets);
-    return shop;
-}
-
-template <typename Width>
-__device__ __forceinline__ typename Width::slot_type slot_of_vector(const nacrei_slot16 &vector,
-                                                                    unsigned index)
-{
-    if constexpr (Width::slot_bytes == 16) {
-        return vector;
-    } else if constexpr (Width::slot_bytes == 8) {
-        return index == 0 ? vector.key : vector.value;
-    } else {
-        return (uint32_t)((index < 2 ? vector.key : vector.value) >> (index % 2 * 32));
-    }
-}
-
-template <typename Width>
-__device__ __forceinline__ uint64_t hash_of_slot(const nacrei_table &table,
-                                                 typename Width::slot_type slot)
-{
-    return nacrei_hash(nacrei_key_store(Width::key_of(slot), Width::key_bytes), table.seed);
-}
-
-/*
- * Gives a bucket one more key; returns how many it had been given. Relaxed, in shared memory: each
- * gets a number of its own, and no more keys than there are keys pass a bucket, so that the halves
- * of a word do not meet.
- */
-__device__ __forceinline__ unsigned give(const workshop &shop, unsigned bucket)
-{
-    return atomicAdd(&shop.given[bucket / 2], 1u << bucket % 2 * 16) >> bucket % 2 * 16 & 0xffff;
-}
-
-template <typename Width>
-__device__ __forceinline__ void put(const workshop &shop, unsigned bucket, unsigned place,
-                                    typename Width::slot_type slot)
-{
-    char *address = shop.image + bucket * NACREI_BUCKET_BYTES + place * Width::slot_bytes;
-    if constexpr (Width::slot_bytes == 16) {
-        *(ulonglong2 *)address = make_ulonglong2(slot.key, slot.value);
-    } else {
-        *(typename Width::slot_type *)address = slot;
-    }
-}
-
-/* Places a key whose home bucket is full, and sets the signature bits of the buckets passed. */
-template <typename Width>
-__device__ __forceinline__ void place_further(const nacrei_table &table, const workshop &shop,
-                                              uint64_t hash, typename Width::slot_type slot)
-{
-    nacrei_probe probe = nacrei_probe_begin(hash, table.bucket_mask);
-    unsigned place;
-    do {
-        /* Relaxed, in shared memory; read after the barrier. */
-        atomicOr(&shop.signatures[nacrei_signature_word(probe.bucket)],
-                 nacrei_signature_bit(hash, probe.bucket) << nacrei_signature_shift(probe.bucket));
-        nacrei_probe_next(&probe, table.bucket_mask);
-        place = give(shop, probe.bucket);
-    } while (place >= Width::slots);
-    put<Width>(shop, probe.bucket, place, slot);
-}
-
-/* Writes the image out, each empty slot stamped with its bucket's signature. */
-template <typename Width>
-__device__ __forceinline__ void write_image(const nacrei_table &table, const workshop &shop,
-                                            char *submap)
-{
-    const unsigned buckets = table.bucket_mask + 1;
-    typedef typename Width::slot_type slot_type;
-    for (unsigned i = threadIdx.x; i < buckets * 2; i += rebuild_threads) {
-        const unsigned bucket = i / 2;
-        union {
-            uint4 vector;
-            slot_type slot[slots_of_vector<Width>];
-        } content;
-        content.vector = ((const uint4 *)shop.image)[i];
-        const uint32_t signature =
-            shop.signatures[nacrei_signature_word(bucket)] >> nacrei_signature_shift(bucket) &
-            NACREI_SIGNATURE_MASK;
-#pragma unroll
-        for (unsigned j = 0; j < slots_of_vector<Width>; j++) {
-            if (Width::is_empty(content.slot[j])) {
-                content.slot[j] = Width::make_empty(signature);
-            }
-        }
-        __stcs((uint4 *)submap + i, content.vector);
-    }
-    uint32_t *out = (uint32_t *)(submap + (uint64_t)buckets * NACREI_BUCKET_BYTES);
-    for (unsigned i = threadIdx.x; i < buckets / NACREI_SIGNATURES_PER_WORD; i += rebuild_threads) {
-        out[i] = shop.signatures[i];
-    }
-}
-
-/*
- * Puts into the image those of the held keys for which `half`, a bit of the submap number, is as
- * `upper` says; half 0: all. Keys that find their home full are guests: they wait until all others
- * are home.
- */
-template <typename Width>
-__device__ __forceinline__ void build_image(const nacrei_table &table,
-                                            const nacrei_slot16 (&held)[vectors_held],
-                                            uint64_t half, bool upper, const workshop &shop)
-{
-    typedef typename Width::slot_type slot_type;
-    constexpr unsigned per_vector = slots_of_vector<Width>;
-    constexpr uint32_t nowhere = ~0u;
-    const unsigned buckets = table.bucket_mask + 1;
-    const unsigned guests_max = guests_bytes(buckets) / Width::slot_bytes;
-    for (unsigned i = threadIdx.x; i < (table.submap_bytes + given_bytes(buckets)) / 16;
-         i += rebuild_threads) {
-        ((uint4 *)shop.image)[i] = make_uint4(0, 0, 0, 0);
-    }
-    if (threadIdx.x == 0) {
-        *shop.guest_count = 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned first = 0; first < vectors_held * per_vector; first += slots_ahead) {
-        uint32_t homes[slots_ahead]; /* the bucket, and above it the place there */
-#pragma unroll
-        for (unsigned k = 0; k < slots_ahead; k++) {
-            const slot_type slot =
-                slot_of_vector<Width>(held[(first + k) / per_vector], (first + k) % per_vector);
-            const uint64_t hash = hash_of_slot<Width>(table, slot);
-            const bool here =
-                half == 0 || ((hash >> NACREI_HASH_SUBMAP_SHIFT & half) != 0) == upper;
-            homes[k] = nowhere;
-            if (here && !Width::is_empty(slot)) {
-                const unsigned home = nacrei_probe_begin(hash, table.bucket_mask).bucket;
-                homes[k] = home | give(shop, home) << 16;
-            }
-        }
-#pragma unroll
-        for (unsigned k = 0; k < slots_ahead; k++) {
-            const slot_type slot =
-                slot_of_vector<Width>(held[(first + k) / per_vector], (first + k) % per_vector);
-            if (homes[k] == nowhere) {
-                continue;
-            }
-            if (homes[k] >> 16 < Width::slots) {
-                put<Width>(shop, homes[k] & 0xffff, homes[k] >> 16, slot);
-                continue;
-            }
-            const unsigned guest = atomicAdd(shop.guest_count, 1u); /* relaxed, in shared memory */
-            if (guest < guests_max) {
-                ((slot_type *)shop.guests)[guest] = slot;
-            } else {
-                place_further<Width>(table, shop, hash_of_slot<Width>(table, slot), slot);
-            }
-        }
-    }
-    __syncthreads();
-    const unsigned waiting = *shop.guest_count < guests_max ? *shop.guest_count : guests_max;
-    for (unsigned g = threadIdx.x; g < waiting; g += rebuild_threads) {
-        const slot_type slot = ((const slot_type *)shop.guests)[g];
-        place_further<Width>(table, shop, hash_of_slot<Width>(table, slot), slot);
-    }
-    __syncthreads();
-}
 
 /*
  * Rebuilds submaps, a block each. Where `half` is not 0 it splits: number first + b - half goes to
@@ -245,24 +27,68 @@ __global__ void __launch_bounds__(rebuild_threads,
     extern __shared__ uint4 shared[];
     __shared__ unsigned guest_count;
     const workshop shop = workshop_at((char *)shared, table.bucket_mask + 1, &guest_count);
-    const unsigned vectors = (table.bucket_mask + 1) * 2;
     const uint64_t number = first + blockIdx.x;
     char *submap = nacrei_submap_address(table, 1 + number - half);
     nacrei_slot16 held[vectors_held];
-#pragma unroll
-    for (unsigned v = 0; v < vectors_held; v++) {
-        const unsigned i = threadIdx.x + v * rebuild_threads;
-        const ulonglong2 vector =
-            i < vectors ? __ldcg((const ulonglong2 *)submap + i) : make_ulonglong2(0, 0);
-        held[v] = nacrei_slot16{vector.x, vector.y};
-    }
+    hold(table, submap, held);
     if (half != 0) {
-        build_image<Width>(table, held, half, true, shop);
+        begin_image(table, shop);
+        place_held<Width>(table, held, half, true, shop);
+        end_image<Width>(table, shop);
         write_image<Width>(table, shop, nacrei_submap_address(table, 1 + number));
         __syncthreads();
     }
-    build_image<Width>(table, held, half, false, shop);
+    begin_image(table, shop);
+    place_held<Width>(table, held, half, false, shop);
+    end_image<Width>(table, shop);
     write_image<Width>(table, shop, submap);
+}
+
+/* Splitting backwards: number first + b goes into first + b - half. Both fit into one submap. */
+template <typename Width>
+__global__ void __launch_bounds__(rebuild_threads,
+                                  nacrei_blocks_that_fit(rebuild_threads, rebuild_blocks))
+    merge_kernel(const nacrei_table table, uint64_t first, uint64_t half)
+{
+    extern __shared__ uint4 shared[];
+    __shared__ unsigned guest_count;
+    const workshop shop = workshop_at((char *)shared, table.bucket_mask + 1, &guest_count);
+    const uint64_t number = first + blockIdx.x;
+    char *submap = nacrei_submap_address(table, 1 + number - half);
+    nacrei_slot16 held[vectors_held];
+    hold(table, submap, held);
+    begin_image(table, shop);
+    place_held<Width>(table, held, 0, false, shop);
+    hold(table, nacrei_submap_address(table, 1 + number), held);
+    place_held<Width>(table, held, 0, false, shop);
+    end_image<Width>(table, shop);
+    write_image<Width>(table, shop, submap);
+}
+
+/* The most keys that number first + b and first + b - half have together. */
+template <typename Width>
+__global__ void __launch_bounds__(rebuild_threads)
+    fullest_pair_kernel(const nacrei_table table, uint64_t first, uint64_t half, uint32_t *fullest)
+{
+    __shared__ unsigned keys;
+    const unsigned slots = (table.bucket_mask + 1) * Width::slots;
+    unsigned mine = 0;
+    if (threadIdx.x == 0) {
+        keys = 0;
+    }
+    __syncthreads();
+    for (unsigned upper = 0; upper < 2; upper++) {
+        const char *submap =
+            nacrei_submap_address(table, 1 + first + blockIdx.x - (upper != 0 ? 0 : half));
+        for (unsigned i = threadIdx.x; i < slots; i += rebuild_threads) {
+            mine += !Width::is_empty(((const typename Width::slot_type *)submap)[i]);
+        }
+    }
+    atomicAdd(&keys, mine); /* relaxed, as the one below: only counted */
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicMax(fullest, keys);
+    }
 }
 
 /*
@@ -361,6 +187,27 @@ cudaError_t nacrei_split(const nacrei_table *table, uint64_t submaps_now, uint64
 }
 
 template <typename Width>
+cudaError_t nacrei_fullest_pair(const nacrei_table *table, uint64_t first, uint64_t submaps,
+                                uint32_t *fullest, cudaStream_t stream)
+{
+    const cudaError_t error = cudaMemsetAsync(fullest, 0, sizeof *fullest, stream);
+    return error != cudaSuccess
+               ? error
+               : nacrei_launch(fullest_pair_kernel<Width>, (uint32_t)(submaps - first),
+                               rebuild_threads, 0, stream, *table, first,
+                               nacrei_floor_power(submaps - 1), fullest);
+}
+
+template <typename Width>
+cudaError_t nacrei_merge(const nacrei_table *table, uint64_t first, uint64_t submaps,
+                         cudaStream_t stream)
+{
+    return nacrei_launch(merge_kernel<Width>, (uint32_t)(submaps - first), rebuild_threads,
+                         workshop_bytes(table->bucket_mask + 1), stream, *table, first,
+                         nacrei_floor_power(submaps - 1));
+}
+
+template <typename Width>
 cudaError_t nacrei_end_growth(const nacrei_table *table, uint64_t submaps, uint64_t capacity_keys,
                               cudaStream_t stream)
 {
@@ -394,6 +241,8 @@ cudaError_t nacrei_grow_prepare(const nacrei_gpu *gpu)
     cudaError_t error = cudaSuccess;
     prepare(end_growth_kernel<Width>, buckets * NACREI_BUCKET_BYTES, &error);
     prepare(rebuild_kernel<Width>, workshop_bytes(buckets), &error);
+    prepare(merge_kernel<Width>, workshop_bytes(buckets), &error);
+    nacrei_prepare(fullest_pair_kernel<Width>, &error);
     return error;
 }
 
@@ -415,6 +264,10 @@ cudaError_t nacrei_clear_prepare(void)
     template cudaError_t nacrei_end_growth<nacrei_width<key_bytes, value_bytes>>(   \
         const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
     template cudaError_t nacrei_maintain<nacrei_width<key_bytes, value_bytes>>(     \
+        const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
+    template cudaError_t nacrei_fullest_pair<nacrei_width<key_bytes, value_bytes>>( \
+        const nacrei_table *, uint64_t, uint64_t, uint32_t *, cudaStream_t);        \
+    template cudaError_t nacrei_merge<nacrei_width<key_bytes, value_bytes>>(        \
         const nacrei_table *, uint64_t, uint64_t, cudaStream_t);                    \
     template cudaError_t nacrei_grow_prepare<nacrei_width<key_bytes, value_bytes>>( \
         const nacrei_gpu *);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/region.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -8,6 +9,9 @@
  * whatever its size, and peak memory during growth stays within 1.10 of the memory after it.
  */
 #define SPARE_SHARE 32
+
+/* Mapped at a time, at most, so that a map can give back the most part of what it was created with. */
+#define PIECE_BYTES_MAX ((uint64_t)256 << 20)
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
 {
@@ -53,14 +57,54 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
                : segments_bytes(submap_bytes, submaps, &segments);
 }
 
+/* Room for one more end. */
+static int reserve_end(nacrei_region *region)
+{
+    if (region->end_count < region->ends_allocated) {
+        return 1;
+    }
+    const uint32_t more = 2 * region->ends_allocated + 16;
+    uint64_t *ends = realloc(region->ends, more * sizeof *ends);
+    if (ends != NULL) {
+        region->ends = ends;
+        region->ends_allocated = more;
+    }
+    return ends != NULL;
+}
+
+/* Unmaps the last pieces, as long as `bytes` and more are left. */
+static void unmap_to(nacrei_cuda_device *device, nacrei_region *region, uint64_t bytes)
+{
+    while (region->end_count > 0) {
+        const uint32_t last = region->end_count - 1;
+        const uint64_t begin = last > 0 ? region->ends[last - 1] : 0;
+        if (begin < bytes) {
+            break;
+        }
+        nacrei_ranges_unmap(&device->ranges, region->base + begin, region->bytes - begin);
+        region->bytes = begin;
+        region->end_count--;
+    }
+}
+
 static cudaError_t map_to(nacrei_cuda_device *device, nacrei_region *region, uint64_t bytes)
 {
-    cudaError_t result =
-        nacrei_ranges_map(&device->ranges, region->base + region->bytes, bytes - region->bytes);
-    if (result == cudaSuccess) {
-        region->bytes = bytes;
+    const uint64_t before = region->bytes;
+    while (region->bytes < bytes) {
+        const uint64_t left = bytes - region->bytes;
+        const uint64_t piece = left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX;
+        const cudaError_t result =
+            reserve_end(region)
+                ? nacrei_ranges_map(&device->ranges, region->base + region->bytes, piece)
+                : cudaErrorMemoryAllocation;
+        if (result != cudaSuccess) {
+            unmap_to(device, region, before);
+            return result;
+        }
+        region->bytes += piece;
+        region->ends[region->end_count++] = region->bytes;
     }
-    return result;
+    return cudaSuccess;
 }
 
 static cudaError_t ensure_range(nacrei_cuda_device *device, nacrei_region *region, uint64_t submaps,
@@ -126,14 +170,25 @@ cudaError_t nacrei_region_ensure(nacrei_cuda_device *device, nacrei_region *regi
                                 : ensure_segments(device, region, submaps, bytes_max);
 }
 
+void nacrei_region_shrink(nacrei_cuda_device *device, nacrei_region *region, uint64_t submaps)
+{
+    if (region->base != NULL) {
+        unmap_to(device, region, submaps * region->submap_bytes);
+    } else {
+        uint32_t segments;
+        (void)segments_bytes(region->submap_bytes, submaps, &segments);
+        release_segments(device, region, segments);
+    }
+}
+
 void nacrei_region_close(nacrei_cuda_device *device, nacrei_region *region)
 {
     if (region->base != NULL) {
-        if (region->bytes != 0) {
-            nacrei_ranges_unmap(&device->ranges, region->base, region->bytes);
-        }
+        unmap_to(device, region, 0);
         device->ranges.free((CUdeviceptr)(uintptr_t)region->base, (size_t)region->reserved_bytes);
         region->base = NULL;
     }
+    free(region->ends);
+    region->ends = NULL;
     release_segments(device, region, 0);
 }

@@ -15,6 +15,8 @@ typedef struct nacrei_region {
     uint64_t reserved_bytes; /* addresses */
     uint64_t submap_bytes;
     uint64_t bytes; /* of memory, mapped or in segments */
+    uint64_t *ends; /* of the pieces that were mapped one after another: each goes as a whole */
+    uint32_t end_count, ends_allocated;
     uint32_t segment_count;
     char *segments[NACREI_SEGMENTS_MAX];
 } nacrei_region;
@@ -33,6 +35,12 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
  */
 cudaError_t nacrei_region_ensure(nacrei_cuda_device *device, nacrei_region *region,
                                  uint64_t submaps, uint64_t bytes_max);
+
+/*
+ * Gives back what lies beyond so many submaps, and is a whole piece. The device has no more to do
+ * with it.
+ */
+void nacrei_region_shrink(nacrei_cuda_device *device, nacrei_region *region, uint64_t submaps);
 void nacrei_region_close(nacrei_cuda_device *device, nacrei_region *region);
 
 #endif
