@@ -69,9 +69,7 @@ nacre_status nacrei_cuda_map_shrink(nacre_map *head, nacre_error *error, nacre_s
     nacrei_map_call self;
     nacre_status status = nacrei_map_call_begin(&self, head, "nacre_map_shrink", error, stream);
     if (status == NACRE_OK && self.capturing) {
-        status =
-            nacrei_fail(error, NACRE_ERROR_WOULD_WAIT, 0,
-                        "%s: the stream is capturing; allowed outside of a capture", self.call);
+        status = nacrei_cuda_fail_capturing(error, NACRE_ERROR_WOULD_WAIT, self.call);
     }
     if (status == NACRE_OK) {
         status = nacrei_map_order_begin(&self, NACREI_CLASS_EXCLUSIVE);
