@@ -151,6 +151,33 @@ NACRE_CONTRACT_TEST(shrink, reserved_room_is_kept)
     }
 }
 
+NACRE_CONTRACT_TEST(shrink, submap_left_over_is_not_as_new)
+{
+    /* Goal: the table grows again into what shrinking left of it, and shrinks again, by any share.
+       Method: 20 rounds that erase a random share of 100,000 keys, shrink, insert what is missing. */
+    const uint64_t n = 100000;
+    oracle o;
+    oracle_init(&o);
+    nacre_map_info before, after;
+    nacre_map *map = test_map_new(t, 0);
+    uint64_t *keys = test_keys(t, 0, n), *values = test_values(t, keys, n);
+    for (int round = 0; round < 20; round++) {
+        const uint64_t first = test_random_below(&t->random, n);
+        const uint64_t erased = test_random_below(&t->random, n - first + 1);
+        test_do(t, map, &o, NACREI_INSERT, keys, values, n);
+        test_compare(t, map, &o, 0);
+        test_do(t, map, &o, NACREI_ERASE, keys + first, NULL, erased);
+        shrink(t, map, &o, &before, &after);
+        CHECK(t, erased < n / 2 || after.submaps < before.submaps,
+              "%llu submaps still after %llu keys of %llu were erased", LL(after.submaps),
+              LL(erased), LL(n));
+    }
+    free(keys);
+    free(values);
+    nacre_map_destroy(map);
+    oracle_free(&o);
+}
+
 NACRE_CONTRACT_TEST(shrink, keys_that_crowd_submaps_are_lost)
 {
     /* Goal: submaps whose keys do not fit into one are not merged; keys in the stash stay, too.

@@ -150,18 +150,28 @@ NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
     free(w);
 }
 
-/* The first shrinks the map while the others work on it. */
+/* Fills the map with keys of the worker's own and erases most of them, again and again; the first
+   worker shrinks it meanwhile. */
 static void shrink_beside(worker *w)
 {
+    enum { KEYS = 8000 };
     test *t = &w->context;
-    if (w->number != 0) {
-        mix_operations(w);
-        __atomic_add_fetch(w->stop, 1, __ATOMIC_ACQ_REL);
+    uint64_t keys[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[i] = own_key(w, i);
     }
-    for (int i = 0; i < 5000 && w->number == 0 && __atomic_load_n(w->stop, __ATOMIC_ACQUIRE) < 3;
+    uint64_t *values = test_values(t, keys, KEYS);
+    for (int round = 0; round < 10 && w->number != 0; round++) {
+        test_do(t, w->map, &w->o, NACREI_INSERT, keys, values, KEYS);
+        test_do(t, w->map, &w->o, NACREI_CONTAINS, keys, NULL, KEYS);
+        test_do(t, w->map, &w->o, NACREI_ERASE, keys + 100, NULL, KEYS - 100);
+    }
+    __atomic_add_fetch(w->stop, w->number != 0, __ATOMIC_ACQ_REL);
+    for (int i = 0; i < 1000000 && w->number == 0 && __atomic_load_n(w->stop, __ATOMIC_ACQUIRE) < 3;
          i++) {
         OK(t, nacre_map_shrink(w->map, &t->error, t->stream));
     }
+    free(values);
 }
 
 NACRE_CONTRACT_TEST(threads, shrinking_beside_others_loses_keys)
