@@ -154,7 +154,8 @@ NACRE_CONTRACT_TEST(shrink, reserved_room_is_kept)
 NACRE_CONTRACT_TEST(shrink, submap_left_over_is_not_as_new)
 {
     /* Goal: the table grows again into what shrinking left of it, and shrinks again, by any share.
-       Method: 20 rounds that erase a random share of 100,000 keys, shrink, insert what is missing. */
+       Method: 20 rounds that erase a random share of 100,000 keys, shrink, erase half, and insert
+       others. */
     const uint64_t n = 100000;
     oracle o;
     oracle_init(&o);
@@ -171,6 +172,11 @@ NACRE_CONTRACT_TEST(shrink, submap_left_over_is_not_as_new)
         CHECK(t, erased < n / 2 || after.submaps < before.submaps,
               "%llu submaps still after %llu keys of %llu were erased", LL(after.submaps),
               LL(erased), LL(n));
+        test_do(t, map, &o, NACREI_ERASE, keys, NULL, n / 2);
+        for (uint64_t i = 0; i < n; i++) {
+            keys[i] =
+                oracle_has(&o, keys[i]) ? keys[i] : test_key(t, n * (uint64_t)(round + 1) + i);
+        }
     }
     free(keys);
     free(values);
