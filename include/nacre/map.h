@@ -70,12 +70,12 @@
  * takes the size that the map has at the replay, and reports FULL where it finds no room then,
  * whatever the map's growth. So: nacre_map_reserve and nacre_map_size first (elements in flight
  * count as keys), then the capture; between replays reserve makes room, and outcomes, counts or
- * nacre_map_faults tell FULL. The library does not see replays: the caller orders each of them against every call,
- * view and replay beside which its calls may not run (STREAMS), and, where it inserts, against all
- * other insertions, those of the same graph too: between streams of one capture it orders nothing.
- * Once a call that changes the map has been captured, each insertion into a WAIT map outside of a
- * graph waits for its stream to learn the size (with NACRE_OPTION_NEVER_WAIT it goes by the last
- * size known).
+ * nacre_map_faults tell FULL. The library does not see replays: the caller orders each of them
+ * against every call, view and replay beside which its calls may not run (STREAMS), and, where it
+ * inserts, against all other insertions, those of the same graph too: between streams of one
+ * capture it orders nothing. Once a call that changes the map has been captured, each insertion
+ * into a WAIT map outside of a graph waits for its stream to learn the size (with
+ * NACRE_OPTION_NEVER_WAIT it goes by the last size known).
  */
 #ifndef NACRE_MAP_H
 #define NACRE_MAP_H
@@ -251,8 +251,8 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
 NACRE_API nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
 
 /*
- * Gives back memory that the keys do not need: merges submaps until the table is as small as growth
- * would have made it for the keys that are there, as far as they fit, and returns what that frees.
+ * Gives back memory that the keys do not need: merges submaps until the table is as small as that
+ * of a new map that took the keys, as far as they fit, and returns to the system what that frees.
  * Room that create or reserve made is given up: a FIXED map then takes as many keys as it holds,
  * until reserve raises that. Contents stay, and captured batches stay valid. Waits for the map's
  * own work and for the stream.

@@ -59,13 +59,20 @@ static int merge_last(nacrei_cpu_map *map)
     return 1;
 }
 
-void nacrei_cpu_table_shrink(nacrei_cpu_map *map)
+/* The submaps of a new map that took the keys. */
+static uint64_t least_submaps(const nacrei_cpu_map *map)
 {
     const nacre_map_config *config = &map->head.config;
-    const uint64_t before = map->table.submap_count;
-    const uint64_t target =
-        nacrei_table_submaps(map->size, nacrei_cpu_submap_slots(config), config->load_max);
-    while (map->table.submap_count > target && merge_last(map)) {
+    const uint64_t slots = nacrei_cpu_submap_slots(config);
+    return config->growth == NACRE_GROWTH_FIXED
+               ? nacrei_table_submaps_reserved(map->size, slots, config->load_max)
+               : nacrei_table_submaps(map->size, slots, config->load_max);
+}
+
+void nacrei_cpu_table_shrink(nacrei_cpu_map *map)
+{
+    const uint64_t before = map->table.submap_count, least = least_submaps(map);
+    while (map->table.submap_count > least && merge_last(map)) {
     }
     if (map->table.submap_count < before) {
         nacrei_cpu_table_maintain_all(map);
@@ -73,4 +80,5 @@ void nacrei_cpu_table_shrink(nacrei_cpu_map *map)
     nacrei_cpu_table_trim(map);
     /* Keys that are there fit, though reserved room may have taken more than growth would have. */
     map->reserved_keys = map->size;
+    map->refused_keys = 0; /* those that are given again are counted again */
 }

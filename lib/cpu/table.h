@@ -56,8 +56,8 @@ void nacrei_cpu_table_maintain(nacrei_cpu_map *map);
 void nacrei_cpu_table_maintain_all(nacrei_cpu_map *map);
 
 /*
- * Merges submaps until there are as few as growth would have made for the keys, or the next two do
- * not fit into one, and gives up reserved room.
+ * Merges submaps until there are as few as a new map that took the keys would have, or the next two
+ * do not fit into one, and gives up reserved room.
  */
 void nacrei_cpu_table_shrink(nacrei_cpu_map *map);
 

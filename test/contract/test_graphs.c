@@ -210,7 +210,6 @@ NACRE_CONTRACT_TEST(graphs, capture_without_room_breaks)
     REFUSED(t, waits, nacre_map_check(map, e, t->stream), "nacre_map_check: stream");
     REFUSED(t, waits, nacre_map_reserve(map, n, e, t->stream),
             "nacre_map_reserve: keys is 1000000");
-    REFUSED(t, waits, nacre_map_shrink(map, e, t->stream), "nacre_map_shrink: stream");
     REFUSED(t, waits, nacre_stream_wait(t->device, t->stream, e), "nacre_stream_wait: stream");
     REFUSED(t, NACRE_ERROR_UNSUPPORTED, nacre_map_maintain(map, e, t->stream),
             "nacre_map_maintain: stream");

@@ -82,9 +82,10 @@ NACRE_CONTRACT_TEST(shrink, memory_of_erased_keys_is_kept)
 NACRE_CONTRACT_TEST(shrink, map_without_room_to_spare_is_spoilt)
 {
     /* Goal: an empty map and one that needs its room stay as they are. Method: maps of each growth,
-       with no keys and as many as fit, shrunk twice; the second time nothing falls. */
+       with no keys and as many as fit, 58,000 also beyond what growth would have allowed, shrunk
+       twice; the second time nothing falls. */
     for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth++) {
-        for (uint64_t n = 0; n <= 50000; n += 50000) {
+        for (uint64_t n = 0; n <= 58000; n += 29000) {
             oracle o;
             oracle_init(&o);
             nacre_map_info before, after;
@@ -113,9 +114,9 @@ NACRE_CONTRACT_TEST(shrink, map_without_room_to_spare_is_spoilt)
 NACRE_CONTRACT_TEST(shrink, reserved_room_is_kept)
 {
     /* Goal: room that create or reserve made is given back; a FIXED map then takes what it holds,
-       until reserve raises that; DEFERRED maps grow again. Method: room for 400,000 keys of which
-       3,000 come; more keys afterwards; at last none are left. */
-    const uint64_t room = 400000, n = 3000, more = 5000;
+       until reserve raises that; DEFERRED maps grow again. Method: room for 2 million keys of
+       which 3,000 come; more keys afterwards; at last none are left. */
+    const uint64_t room = 2000000, n = 3000, more = 5000, most = 40000;
     for (uint32_t growth = NACRE_GROWTH_WAIT; growth <= NACRE_GROWTH_FIXED; growth++) {
         for (int by_create = 0; by_create < 2; by_create++) {
             oracle o;
@@ -123,10 +124,10 @@ NACRE_CONTRACT_TEST(shrink, reserved_room_is_kept)
             nacre_map_info before, after;
             nacre_map *map = test_map_growing(t, growth, by_create ? room : 0);
             OK(t, nacre_map_reserve(map, room, &t->error, t->stream));
-            uint64_t *keys = test_keys(t, 0, room), *values = test_values(t, keys, room);
+            uint64_t *keys = test_keys(t, 0, most), *values = test_values(t, keys, most);
             test_do(t, map, &o, NACREI_INSERT, keys, values, n);
             shrink(t, map, &o, &before, &after);
-            CHECK(t, after.memory_bytes < before.memory_bytes / 4 && after.capacity_keys < room / 4,
+            CHECK(t, after.memory_bytes < before.memory_bytes / 2 && after.capacity_keys < room / 4,
                   "%llu of %llu bytes, room for %llu keys", LL(after.memory_bytes),
                   LL(before.memory_bytes), LL(after.capacity_keys));
             o.capacity_keys = growth == NACRE_GROWTH_FIXED ? n : UINT64_MAX;
@@ -137,8 +138,8 @@ NACRE_CONTRACT_TEST(shrink, reserved_room_is_kept)
             o.may_be_full = false;
             test_do(t, map, &o, NACREI_INSERT, keys, values, more);
             o.may_be_full = growth == NACRE_GROWTH_DEFERRED;
-            test_do(t, map, &o, NACREI_INSERT, keys, values, room / 10);
-            test_do(t, map, &o, NACREI_ERASE, keys, NULL, room);
+            test_do(t, map, &o, NACREI_INSERT, keys, values, most);
+            test_do(t, map, &o, NACREI_ERASE, keys, NULL, most);
             shrink(t, map, &o, &before, &after);
             CHECK(t, growth != NACRE_GROWTH_FIXED || after.capacity_keys == 0, "room for %llu keys",
                   LL(after.capacity_keys));
@@ -214,11 +215,11 @@ NACRE_CONTRACT_TEST(shrink, keys_that_crowd_submaps_are_lost)
         }
         test_do(t, map, &o, NACREI_INSERT, keys, values, n);
         shrink(t, map, &o, &before, &after);
-        CHECK(t, after.submaps < before.submaps && (stash || after.submaps == 5 + half + 1),
-              "%llu submaps of %llu", LL(after.submaps), LL(before.submaps));
+        CHECK(t, stash || after.submaps > 5 + half, "%llu submaps of %llu", LL(after.submaps),
+              LL(before.submaps));
         test_do(t, map, &o, NACREI_ERASE, keys + crowd / 4, NULL, crowd - crowd / 4);
         shrink(t, map, &o, &before, &after);
-        CHECK(t, stash || after.submaps < 5 + half, "%llu submaps still", LL(after.submaps));
+        CHECK(t, after.submaps < 5 + half, "%llu submaps still", LL(after.submaps));
         OK(t, nacre_map_reserve(map, 100000, &t->error, t->stream));
         test_do(t, map, &o, NACREI_INSERT, keys, values, n);
         test_compare(t, map, &o, 1000);
@@ -255,6 +256,7 @@ NACRE_CONTRACT_TEST(shrink, captured_batch_uses_memory_that_is_gone)
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     CUDA(t, cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_shrink(map, &t->error, t->stream));
     OK(t, nacre_map_insert(map, keys_on.data, value_bytes == 0 ? NULL : values_on.data, fresh,
                            &options, t->stream));
     OK(t, nacre_map_contains(map, keys_on.data, fresh, found_on.data, NULL, t->stream));
