@@ -153,6 +153,7 @@ struct nacrei_backend {
     nacre_status (*map_clear)(nacre_map *, nacre_error *, nacre_stream);
     nacre_status (*map_reserve)(nacre_map *, uint64_t keys, nacre_error *, nacre_stream);
     nacre_status (*map_maintain)(nacre_map *, nacre_error *, nacre_stream);
+    nacre_status (*map_shrink)(nacre_map *, nacre_error *, nacre_stream);
     void (*map_info)(nacre_map *,
                      nacre_map_info *); /* but widths and growth, which the front knows */
     nacre_status (*map_size)(nacre_map *, uint64_t *, nacre_error *, nacre_stream);

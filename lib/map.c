@@ -109,6 +109,14 @@ nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream
     return call.device->backend->map_maintain(call.map, error, stream);
 }
 
+nacre_status nacre_map_shrink(nacre_map *map, nacre_error *error, nacre_stream stream)
+{
+    NACREI_CALL(call, "nacre_map_shrink", error);
+    NACREI_TRY(nacrei_check_map(&call, map));
+    NACREI_TRY(nacrei_check_stream(&call, stream));
+    return call.device->backend->map_shrink(call.map, error, stream);
+}
+
 nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                nacre_stream stream)
 {

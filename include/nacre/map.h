@@ -46,18 +46,18 @@
  * STREAMS. Batches of one map on one stream run in the stream's order. Across streams the library
  * keeps order (config.order): read {find, contains, match, retrieve, retrieve_if, count_if, size}
  * runs beside read; insert {insert, insert_or_assign, insert_or_apply, find_or_insert, assign}
- * beside insert and read; exclusive {erase, erase_if, clear, reserve, maintain, statistics, check,
- * stable retrieval} beside nothing. An insertion that may not fit, grows, or maintains the table
- * does that part exclusively. On GPUs below compute capability 9.0, which cannot claim a slot of
- * 16 bytes in one step, all of insert but assign is exclusive for pairs of 8 + 8, 8 + 4 and 4 + 8
- * bytes. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps
- * every call but assign and those of class read apart from all others. The library keeps track of
- * 1024 batches in flight and of 64 streams with work of one map; a call beyond that waits for the
- * oldest, whatever the map's growth. Beside an open view of the map (map_view.h) a call that must
- * not run there returns WOULD_WAIT. From compute capability 9.0 on a batch's kernel may be launched
- * while what comes before it in the stream ends, and waits for that by itself. A kernel of the
- * caller's that is launched so between calls has to wait, too (cudaGridDependencySynchronize), even
- * where it needs nothing of what comes before: the kernel after it waits for it alone.
+ * beside insert and read; exclusive {erase, erase_if, clear, reserve, maintain, shrink, statistics,
+ * check, stable retrieval} beside nothing. An insertion that may not fit, grows, or maintains the
+ * table does that part exclusively. On GPUs below compute capability 9.0, which cannot claim a slot
+ * of 16 bytes in one step, all of insert but assign is exclusive for pairs of 8 + 8, 8 + 4 and
+ * 4 + 8 bytes. With NACRE_ORDER_CALLER nothing is ordered: the caller then keeps every call but
+ * assign and those of class read apart from all others. The library keeps track of 1024 batches in
+ * flight and of 64 streams with work of one map; a call beyond that waits for the oldest, whatever
+ * the map's growth. Beside an open view of the map (map_view.h) a call that must not run there
+ * returns WOULD_WAIT. From compute capability 9.0 on a batch's kernel may be launched while what
+ * comes before it in the stream ends, and waits for that by itself. A kernel of the caller's that
+ * is launched so between calls has to wait, too (cudaGridDependencySynchronize), even where it
+ * needs nothing of what comes before: the kernel after it waits for it alone.
  *
  * THREADS. Any call on one map may be made from any thread at any time, destroy excepted, which is
  * the last. Different maps have nothing to do with each other. A call that waits for growth, or
@@ -66,16 +66,16 @@
  * CAPTURE. Batch calls, selections, views, clear and size_async may be captured in a CUDA graph. A
  * call that would have to wait or allocate returns WOULD_WAIT, and one that cannot be captured at
  * all UNSUPPORTED (maintain, DEVICE_SELECT, selections by slots), before anything is issued; the
- * capture is intact. A captured batch stays valid when the map grows or is cleared later, takes the
- * size that the map has at the replay, and reports FULL where it finds no room then, whatever the
- * map's growth. So: nacre_map_reserve and nacre_map_size first (elements in flight count as keys),
- * then the capture; between replays reserve makes room, and outcomes, counts or nacre_map_faults
- * tell FULL. The library does not see replays: the caller orders each of them against every call,
- * view and replay beside which its calls may not run (STREAMS), and, where it inserts, against all
- * other insertions, those of the same graph too: between streams of one capture it orders nothing.
- * Once a call that changes the map has been captured, each insertion into a WAIT map outside of a
- * graph waits for its stream to learn the size (with NACRE_OPTION_NEVER_WAIT it goes by the last
- * size known).
+ * capture is intact. A captured batch stays valid when the map grows, shrinks or is cleared later,
+ * takes the size that the map has at the replay, and reports FULL where it finds no room then,
+ * whatever the map's growth. So: nacre_map_reserve and nacre_map_size first (elements in flight
+ * count as keys), then the capture; between replays reserve makes room, and outcomes, counts or
+ * nacre_map_faults tell FULL. The library does not see replays: the caller orders each of them
+ * against every call, view and replay beside which its calls may not run (STREAMS), and, where it
+ * inserts, against all other insertions, those of the same graph too: between streams of one
+ * capture it orders nothing. Once a call that changes the map has been captured, each insertion
+ * into a WAIT map outside of a graph waits for its stream to learn the size (with
+ * NACRE_OPTION_NEVER_WAIT it goes by the last size known).
  */
 #ifndef NACRE_MAP_H
 #define NACRE_MAP_H
@@ -138,10 +138,10 @@ typedef struct nacre_map_info {
  * A range of slots makes a cursor: for first_slot = 0, slot_count, 2 * slot_count, ... up to
  * walk_slots of nacre_map_info, the calls together select each key that is in the map throughout
  * exactly once. That holds while `layout` stays what it was: give the one that nacre_map_info told
- * at the beginning, and a call after keys may have moved returns CHANGED: the map grew, or was
- * maintained, as insertions and erasures do as they go. nacre_map_erase_if with that `layout` moves
- * no keys: one cursor may retrieve a range, erase it, and go on. Keys inserted meanwhile may be
- * missed, and one erased and inserted again may come twice.
+ * at the beginning, and a call after keys may have moved returns CHANGED: the map grew, shrank, or
+ * was maintained, as insertions and erasures do as they go. nacre_map_erase_if with that `layout`
+ * moves no keys: one cursor may retrieve a range, erase it, and go on. Keys inserted meanwhile may
+ * be missed, and one erased and inserted again may come twice.
  */
 typedef struct nacre_select {
     uint32_t struct_size;
@@ -159,25 +159,18 @@ typedef struct nacre_map_statistics {
     uint64_t size;              /* keys present */
     uint64_t probe_lengths[16]; /* [i]: keys found in bucket i of their path; [15]: 15 and beyond */
     uint64_t stash_keys;        /* keys that found no slot in their submap */
-    /*
-     * Buckets read by a lookup, averaged over the keys present, and over random keys that are not.
-     */
+    /* Buckets read by a lookup, averaged over keys present, and over random ones that are not. */
     double probe_length_mean_hit;
     double probe_length_mean_missing;
 } nacre_map_statistics;
 
 /*
- * Writes the defaults named at the fields, with a fresh random seed.
- *
- * **Thread safety** the config is the caller's. **Allocates** nothing. **Since** 0.1
- */
-NACRE_API void nacre_map_config_init(nacre_map_config *config, uint32_t struct_size);
-
-/*
- * Make a struct ready for nacre_map_info_get, nacre_map_statistics_get; a selection of everything.
+ * Makes a struct ready: a config with the defaults named at its fields and a fresh random seed, a
+ * selection of everything, info and statistics to be filled.
  *
  * **Thread safety** the struct is the caller's. **Allocates** nothing. **Since** 0.1
  */
+NACRE_API void nacre_map_config_init(nacre_map_config *config, uint32_t struct_size);
 NACRE_API void nacre_map_info_init(nacre_map_info *info, uint32_t struct_size);
 NACRE_API void nacre_map_statistics_init(nacre_map_statistics *statistics, uint32_t struct_size);
 NACRE_API void nacre_select_init(nacre_select *select, uint32_t struct_size);
@@ -258,6 +251,20 @@ NACRE_API nacre_status nacre_map_reserve(nacre_map *map, uint64_t keys, nacre_er
 NACRE_API nacre_status nacre_map_maintain(nacre_map *map, nacre_error *error, nacre_stream stream);
 
 /*
+ * Gives back memory that the keys do not need: merges submaps until the table is as small as that
+ * of a new map that took the keys, as far as they fit, and returns to the system what that frees.
+ * Room that create or reserve made is given up: a FIXED map then takes as many keys as it holds,
+ * until reserve raises that. Contents stay, and captured batches stay valid. Waits for the map's
+ * own work and for the stream.
+ *
+ * ARGUMENT. WOULD_WAIT: the stream is capturing, or a view is open. DEVICE_LOST.
+ *
+ * **Thread safety** any thread. **Stream** waits for it; exclusive. **Allocates** nothing.
+ * **Since** 0.1
+ */
+NACRE_API nacre_status nacre_map_shrink(nacre_map *map, nacre_error *error, nacre_stream stream);
+
+/*
  * Fills *info. Never waits: numbers of batches still running are not in it.
  *
  * ARGUMENT.
@@ -269,24 +276,15 @@ NACRE_API nacre_status nacre_map_info_get(const nacre_map *map, nacre_map_info *
 
 /*
  * The exact number of keys, after everything enqueued on the stream so far: *size in host memory,
- * with a wait.
+ * with a wait; *size_device in memory that the device can write, without.
  *
- * ARGUMENT. WOULD_WAIT: the stream is capturing, or an ERASE view is open. DEVICE_LOST.
+ * ARGUMENT. WOULD_WAIT: an ERASE view is open, or nacre_map_size in a capture. DEVICE_LOST.
  *
- * **Thread safety** any thread. **Stream** waits for it; read. **Allocates** nothing. **Since** 0.1
+ * **Thread safety** any thread. **Stream** nacre_map_size waits for it, the other returns when
+ * enqueued and may be captured; read. **Allocates** nothing. **Since** 0.1
  */
 NACRE_API nacre_status nacre_map_size(const nacre_map *map, uint64_t *size, nacre_error *error,
                                       nacre_stream stream);
-
-/*
- * The exact number of keys, after everything enqueued on the stream so far, into memory that the
- * device can write, without a wait.
- *
- * ARGUMENT. WOULD_WAIT: an ERASE view is open. DEVICE_LOST.
- *
- * **Thread safety** any thread. **Stream** returns when enqueued; read; may be captured.
- * **Allocates** nothing. **Since** 0.1
- */
 NACRE_API nacre_status nacre_map_size_async(const nacre_map *map, uint64_t *size_device,
                                             nacre_error *error, nacre_stream stream);
 

@@ -20,14 +20,14 @@
  * - ORDER. A view takes part in the order of the map's calls (map.h, STREAMS) with its access: READ
  *   as find, INSERT as insert, ERASE as erase, from begin to end. Calls that must not run beside it
  *   and follow view_end wait on the device as usual. Made while the view is open they return
- *   WOULD_WAIT, nothing issued: erase, erase_if, clear, maintain, check, statistics, stable
+ *   WOULD_WAIT, nothing issued: erase, erase_if, clear, maintain, shrink, check, statistics, stable
  *   retrieval, a reserve or insertion that would have to grow the table, and an insertion that may
  *   not fit or is exclusive; beside an ERASE view every call but info and faults. A map is
  *   destroyed with no view open.
  * - CAPTURE. Both calls may be captured, with the kernels between them, in one capture. A replay
  *   takes the room that it finds, up to `new_keys`, and reports FULL beyond. It stays valid when
- *   the map grows or is cleared later, and is ordered by the caller, against other replayed views
- *   and, where it inserts, against all insertions, those of the same graph too.
+ *   the map grows, shrinks or is cleared later, and is ordered by the caller, against other
+ *   replayed views and, where it inserts, against all insertions, those of the same graph too.
  */
 #ifndef NACRE_MAP_VIEW_H
 #define NACRE_MAP_VIEW_H

@@ -32,6 +32,7 @@ const nacrei_backend nacrei_cpu_backend = {
     .map_clear = nacrei_cpu_map_clear,
     .map_reserve = nacrei_cpu_map_reserve,
     .map_maintain = nacrei_cpu_map_maintain,
+    .map_shrink = nacrei_cpu_map_shrink,
     .map_info = nacrei_cpu_map_info,
     .map_size = nacrei_cpu_map_size,
     .map_size_async = nacrei_cpu_map_size, /* nothing is ever unfinished */

@@ -138,6 +138,18 @@ nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_
     return NACRE_OK;
 }
 
+nacre_status nacrei_cpu_map_shrink(nacre_map *base, nacre_error *error, nacre_stream stream)
+{
+    nacrei_cpu_map *map = (nacrei_cpu_map *)base;
+    (void)error;
+    (void)stream;
+    nacrei_cpu_lock_to_change(&map->lock);
+    nacrei_cpu_table_shrink(map);
+    nacrei_cpu_map_show(map, 0);
+    nacrei_cpu_unlock(&map->lock);
+    return NACRE_OK;
+}
+
 /* Room for `keys` keys, under the lock. */
 static nacre_status reserve(nacrei_cpu_map *map, uint64_t keys, nacre_error *error)
 {

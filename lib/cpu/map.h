@@ -80,7 +80,7 @@ typedef struct nacrei_cpu_map {
     nacrei_cpu_lock lock;
     nacrei_cpu_table table;
     uint64_t size;          /* keys, those in the stash and in side slots included */
-    uint64_t reserved_keys; /* the most that create and reserve were asked for */
+    uint64_t reserved_keys; /* the most that was asked for, by create and since the last shrink */
     uint64_t refused_keys;  /* DEFERRED: refused by batches for which room is still to be made */
     uint64_t growths;
     uint64_t layout; /* counts the times that keys moved; the first table is 1 */
@@ -152,6 +152,7 @@ nacre_status nacrei_cpu_map_create(nacre_device *device, const nacre_map_config 
 void nacrei_cpu_map_destroy(nacre_map *map);
 nacre_status nacrei_cpu_map_clear(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cpu_map_maintain(nacre_map *base, nacre_error *error, nacre_stream stream);
+nacre_status nacrei_cpu_map_shrink(nacre_map *map, nacre_error *error, nacre_stream stream);
 nacre_status nacrei_cpu_map_reserve(nacre_map *map, uint64_t keys, nacre_error *error,
                                     nacre_stream stream);
 void nacrei_cpu_map_info(nacre_map *map, nacre_map_info *info);

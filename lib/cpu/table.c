@@ -106,6 +106,14 @@ int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count)
     return 1;
 }
 
+void nacrei_cpu_table_trim(nacrei_cpu_map *map)
+{
+    const nacrei_segment_place last = nacrei_segment_of(map->table.submap_count);
+    while (map->table.segment_count > last.segment + 1) {
+        release_last_segment(map);
+    }
+}
+
 void nacrei_cpu_table_release(nacrei_cpu_map *map)
 {
     while (map->table.segment_count > 0) {

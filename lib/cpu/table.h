@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table's memory (table.c) and its growth (grow.c). All: under the map's lock for writing. */
+/*
+ * The table: memory (table.c), growth (grow.c), shrinking (shrink.c). All: under the map's lock for
+ * writing.
+ */
 #ifndef NACRE_LIB_CPU_TABLE_H
 #define NACRE_LIB_CPU_TABLE_H
 
@@ -24,6 +27,8 @@ int nacrei_cpu_table_allocate(nacrei_cpu_map *map, uint64_t submap_count);
  * fewer. */
 uint64_t nacrei_cpu_table_allocate_some(nacrei_cpu_map *map, uint64_t submap_count);
 
+/* Releases the segments beyond the last submap; then what is left of the memory, too. */
+void nacrei_cpu_table_trim(nacrei_cpu_map *map);
 void nacrei_cpu_table_release(nacrei_cpu_map *map);
 
 /*
@@ -49,5 +54,11 @@ void nacrei_cpu_table_maintain(nacrei_cpu_map *map);
 
 /* Rebuilds every submap. */
 void nacrei_cpu_table_maintain_all(nacrei_cpu_map *map);
+
+/*
+ * Merges submaps until there are as few as a new map that took the keys would have, or the next two
+ * do not fit into one, and gives up reserved room.
+ */
+void nacrei_cpu_table_shrink(nacrei_cpu_map *map);
 
 #endif

@@ -328,6 +328,8 @@ NACRE_CONTRACT_TEST_ONCE(bad_input, stream_of_another_device)
         }
         BAD(t, nacre_map_clear(b.map, &t->error, stream), "nacre_map_clear: stream is 0x2");
         BAD(t, nacre_map_reserve(b.map, 9, &t->error, stream), "nacre_map_reserve: stream is 0x2");
+        BAD(t, nacre_map_maintain(b.map, &t->error, stream), "nacre_map_maintain: stream is 0x2");
+        BAD(t, nacre_map_shrink(b.map, &t->error, stream), "nacre_map_shrink: stream is 0x2");
         BAD(t, nacre_map_check(b.map, &t->error, stream), "nacre_map_check: stream is 0x2");
         BAD(t, nacre_map_size(b.map, &size, &t->error, stream), "nacre_map_size: stream is 0x2");
         BAD(t, nacre_stream_wait(t->device, stream, &t->error), "nacre_stream_wait: stream is 0x2");
@@ -372,6 +374,8 @@ NACRE_CONTRACT_TEST(bad_input, calls_of_a_map)
     uint64_t *odd = misaligned(&b.options_memory, 4), *good = b.options_memory.data;
     BAD(t, nacre_map_clear(NULL, e, t->stream), "nacre_map_clear: map is NULL");
     BAD(t, nacre_map_reserve(NULL, 1, e, t->stream), "nacre_map_reserve: map is NULL");
+    BAD(t, nacre_map_maintain(NULL, e, t->stream), "nacre_map_maintain: map is NULL");
+    BAD(t, nacre_map_shrink(NULL, e, t->stream), "nacre_map_shrink: map is NULL");
     REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(b.map, UINT64_MAX, e, t->stream),
             "nacre_map_reserve: keys is 18446744073709551615");
     REFUSED(t, NACRE_ERROR_CAPACITY, nacre_map_reserve(b.map, (uint64_t)1 << 62, e, t->stream),

@@ -311,6 +311,7 @@ NACRE_CONTRACT_TEST_ONCE(device, current_device_is_another_after_a_call)
     KEEPS(nacre_map_erase(map, on, N / 2, NULL, s));
     KEEPS(nacre_map_erase_if(map, NULL, NULL, s));
     KEEPS(nacre_map_maintain(map, e, s));
+    KEEPS(nacre_map_shrink(map, e, s));
     KEEPS(nacre_map_clear(map, e, s));
     CHECK(t, size == N, "size %llu", (unsigned long long)size);
     KEEPS((nacre_map_destroy(map), NACRE_OK));

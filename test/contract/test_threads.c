@@ -115,22 +115,12 @@ static void mix_operations(worker *w)
     }
 }
 
-NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
+/* Compares the map with what all the workers' oracles say, and gives these up. */
+static void workers_compare(test *t, nacre_map *map, worker *w, int count)
 {
-    /* Goal: any calls on one map from eight host threads, each with a stream of its own, growth
-       included. Method: each has keys of its own and judges them; at the end the union is compared.
-     */
-    nacre_map *map = test_map_new(t, 0);
-    worker *w = workers_new(t, THREADS_MAX);
     oracle all;
     oracle_init(&all);
-    for (int i = 0; i < THREADS_MAX; i++) {
-        w[i].map = map;
-        w[i].body = mix_operations;
-    }
-    workers_run(t, w, THREADS_MAX);
-    CHECK(t, test_info(t, map).growths > 1, "the map did not grow meanwhile");
-    for (int i = 0; i < THREADS_MAX; i++) {
+    for (int i = 0; i < count; i++) {
         for (uint64_t j = 0; j < w[i].o.places; j++) {
             if (w[i].o.used[j]) {
                 oracle_put(&all, w[i].o.keys[j], w[i].o.values[j]);
@@ -139,8 +129,66 @@ NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
         oracle_free(&w[i].o);
     }
     test_compare(t, map, &all, 1000);
-    nacre_map_destroy(map);
     oracle_free(&all);
+}
+
+NACRE_CONTRACT_TEST(threads, one_map_from_eight_threads_loses_keys)
+{
+    /* Goal: any calls on one map from eight host threads, each with a stream of its own, growth
+       included. Method: each has keys of its own and judges them; at the end the union is compared.
+     */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, THREADS_MAX);
+    for (int i = 0; i < THREADS_MAX; i++) {
+        w[i].map = map;
+        w[i].body = mix_operations;
+    }
+    workers_run(t, w, THREADS_MAX);
+    CHECK(t, test_info(t, map).growths > 1, "the map did not grow meanwhile");
+    workers_compare(t, map, w, THREADS_MAX);
+    nacre_map_destroy(map);
+    free(w);
+}
+
+/* Fills the map with keys of the worker's own and erases most of them, again and again; the first
+   worker shrinks it meanwhile. */
+static void shrink_beside(worker *w)
+{
+    enum { KEYS = 8000 };
+    test *t = &w->context;
+    uint64_t keys[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[i] = own_key(w, i);
+    }
+    uint64_t *values = test_values(t, keys, KEYS);
+    for (int round = 0; round < 10 && w->number != 0; round++) {
+        test_do(t, w->map, &w->o, NACREI_INSERT, keys, values, KEYS);
+        test_do(t, w->map, &w->o, NACREI_CONTAINS, keys, NULL, KEYS);
+        test_do(t, w->map, &w->o, NACREI_ERASE, keys + 100, NULL, KEYS - 100);
+    }
+    __atomic_add_fetch(w->stop, w->number != 0, __ATOMIC_ACQ_REL);
+    for (int i = 0; i < 1000000 && w->number == 0 && __atomic_load_n(w->stop, __ATOMIC_ACQUIRE) < 3;
+         i++) {
+        OK(t, nacre_map_shrink(w->map, &t->error, t->stream));
+    }
+    free(values);
+}
+
+NACRE_CONTRACT_TEST(threads, shrinking_beside_others_loses_keys)
+{
+    /* Goal: a map may be shrunk while others insert, find and erase. Method: three threads that
+       judge their own keys, one that shrinks; at the end the union is compared. */
+    nacre_map *map = test_map_new(t, 0);
+    worker *w = workers_new(t, 4);
+    uint64_t done = 0;
+    for (int i = 0; i < 4; i++) {
+        w[i].map = map;
+        w[i].stop = &done;
+        w[i].body = shrink_beside;
+    }
+    workers_run(t, w, 4);
+    workers_compare(t, map, w, 4);
+    nacre_map_destroy(map);
     free(w);
 }
 

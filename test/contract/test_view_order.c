@@ -11,6 +11,7 @@ static void refused_beside_any_view(test *t, nacre_map *map, uint64_t many)
     nacrei_view view;
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_clear(map, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_maintain(map, &t->error, t->stream));
+    STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_shrink(map, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_check(map, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, nacre_map_reserve(map, many, &t->error, t->stream));
     STATUS(t, NACRE_ERROR_WOULD_WAIT, view_begin(t, map, NACRE_ACCESS_ERASE, 0, &view, t->stream));

@@ -174,6 +174,10 @@ static void run(test *t, const sequence *s, uint64_t steps)
             reserve_step(t, s, map, &o, step);
         } else if (what == 3) {
             erase_if_step(t, s, map, &o, step);
+        } else if (what == 4) {
+            test_note(t, "sequence \"%s\", step %llu: shrink", s->name, LL(step));
+            OK(t, nacre_map_shrink(map, &t->error, t->stream));
+            o.capacity_keys = s->growth == NACRE_GROWTH_FIXED ? o.size : UINT64_MAX;
         } else {
             batch_step(t, s, map, &o, step);
         }

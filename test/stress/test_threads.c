@@ -172,6 +172,7 @@ static void look(worker *w)
         OK(nacre_map_statistics_get(w->map, &statistics, &error, NULL));
         OK(nacre_map_check(w->map, &error, NULL));
         OK(nacre_map_reserve(w->map, size + 1000, &error, NULL));
+        OK(nacre_map_shrink(w->map, &error, NULL));
     }
 }
 
