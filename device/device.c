@@ -474,6 +474,7 @@ const nacrei_backend nacrei_cuda_backend = {
     .map_clear = nacrei_cuda_map_clear,
     .map_reserve = nacrei_cuda_map_reserve,
     .map_maintain = nacrei_cuda_map_maintain,
+    .map_shrink = nacrei_cuda_map_shrink,
     .map_info = nacrei_cuda_map_info,
     .map_size = nacrei_cuda_map_size,
     .map_size_async = nacrei_cuda_map_size_async,

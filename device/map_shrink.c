@@ -50,7 +50,8 @@ static nacre_status shrink(nacrei_map_call *self)
     NACREI_TRY(merge_to(
         self, fixed ? nacrei_table_submaps_reserved(size, map->submap_slots, config->load_max)
                     : nacrei_table_submaps(size, map->submap_slots, config->load_max)));
-    map->reserved_keys = fixed ? size : 0;
+    /* Keys that are there fit, though reserved room may have taken more than growth would have. */
+    map->reserved_keys = size;
     map->capacity_keys = nacrei_map_capacity_of(map, map->submap_count);
     map->refused_unserved = 0;
     map->layout++;

@@ -10,8 +10,11 @@
  */
 #define SPARE_SHARE 32
 
-/* Mapped at a time, at most, so that a map can give back the most part of what it was created with. */
-#define PIECE_BYTES_MAX ((uint64_t)256 << 20)
+/*
+ * Mapped at a time: half of what there is, at most, so that a map can give back most of what it was
+ * created with, since a piece goes as a whole.
+ */
+#define PIECE_BYTES_MAX ((uint64_t)1 << 30)
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
 {
@@ -57,6 +60,15 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
                : segments_bytes(submap_bytes, submaps, &segments);
 }
 
+/* To be mapped next, at most. */
+static uint64_t piece_bytes_max(const nacrei_cuda_device *device, const nacrei_region *region)
+{
+    const uint64_t granularity = device->ranges.granularity_bytes;
+    const uint64_t half = round_up(region->bytes / 2, granularity);
+    const uint64_t most = half > granularity ? half : granularity;
+    return most < PIECE_BYTES_MAX ? most : PIECE_BYTES_MAX;
+}
+
 /* Room for one more end. */
 static int reserve_end(nacrei_region *region)
 {
@@ -92,7 +104,7 @@ static cudaError_t map_to(nacrei_cuda_device *device, nacrei_region *region, uin
     const uint64_t before = region->bytes;
     while (region->bytes < bytes) {
         const uint64_t left = bytes - region->bytes;
-        const uint64_t piece = left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX;
+        const uint64_t most = piece_bytes_max(device, region), piece = left < most ? left : most;
         const cudaError_t result =
             reserve_end(region)
                 ? nacrei_ranges_map(&device->ranges, region->base + region->bytes, piece)
