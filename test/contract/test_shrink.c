@@ -238,8 +238,9 @@ NACRE_CONTRACT_TEST(shrink, captured_batch_uses_memory_that_is_gone)
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
-    const uint64_t n = 200000, rest = n / 100, fresh = 500;
     const uint32_t value_bytes = t->value_bytes;
+    const uint64_t n = 3200000 / nacrei_slot_bytes(t->key_bytes, value_bytes); /* some MB */
+    const uint64_t rest = n / 100, fresh = 500;
     oracle o;
     oracle_init(&o);
     nacre_map *map = test_map_new(t, n + fresh);
