@@ -32,41 +32,43 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
         takes_part = takes_part && index < nacrei_elements_count(elements) &&
                      nacrei_element_in_mask(elements, index);
     }
-    const typename Width::key_type key =
-        takes_part ? nacrei_element_key<Width>(elements, index) : typename Width::key_type(0);
-    const auto stored = (typename Width::key_type)nacrei_key_store(key, Width::key_bytes);
-    const uint64_t hash = nacrei_hash(key, table.seed);
-    const nacrei_shape shape = nacrei_shape_of(table);
-    typename Width::slot_type slot;
-    char *address = nullptr;
     bool found = false;
-    if constexpr (Rest != 0) {
-        address = nacrei_locate_in_warp<Width, Rest>(table, shape, takes_part, hash, stored, &slot);
-        found = address != nullptr;
-    } else if constexpr (Lanes == 1) {
-        if (takes_part) {
+    if (Rest != 0 || takes_part) { /* by the warp all its threads look */
+        const typename Width::key_type key =
+            takes_part ? nacrei_element_key<Width>(elements, index) : typename Width::key_type(0);
+        typename Width::slot_type slot;
+        const auto stored = (typename Width::key_type)nacrei_key_store(key, Width::key_bytes);
+        const uint64_t hash = nacrei_hash(key, table.seed);
+        const nacrei_shape shape = nacrei_shape_of(table);
+        const char *address;
+        if constexpr (Rest != 0) {
+            address =
+                nacrei_locate_in_warp<Width, Rest>(table, shape, takes_part, hash, stored, &slot);
+            found = address != nullptr;
+        } else if constexpr (Lanes == 1) {
             address =
                 nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &slot).address;
             found = address != nullptr;
+        } else {
+            address =
+                nacrei_locate_by_lanes<Width, Lanes>(table, shape, hash, stored, &slot, &found);
         }
-    } else if (takes_part) {
-        address = nacrei_locate_by_lanes<Width, Lanes>(table, shape, hash, stored, &slot, &found);
-    }
-    if (takes_part) {
-        const bool speaks = found ? address != nullptr : first;
-        if constexpr (Operation == NACREI_CONTAINS) {
-            if (first) {
-                __stcs((unsigned char *)elements.contained + index, (unsigned char)found);
+        if (takes_part) {
+            const bool speaks = found ? address != nullptr : first;
+            if constexpr (Operation == NACREI_CONTAINS) {
+                if (first) {
+                    __stcs((unsigned char *)elements.contained + index, (unsigned char)found);
+                }
+            } else if constexpr (Operation == NACREI_ASSIGN) {
+                if (address != nullptr) {
+                    nacrei_assign_value<Width>((char *)address,
+                                               __ldcs((const value_type *)elements.values + index));
+                }
+            } else if (speaks && (found || elements.has_missing_value)) {
+                nacrei_element_value_out<Width>(elements, index,
+                                                found ? Width::value_of(slot)
+                                                      : (value_type)elements.missing_value);
             }
-        } else if constexpr (Operation == NACREI_ASSIGN) {
-            if (address != nullptr) {
-                nacrei_assign_value<Width>(address,
-                                           __ldcs((const value_type *)elements.values + index));
-            }
-        } else if (speaks && (found || elements.has_missing_value)) {
-            nacrei_element_value_out<Width>(elements, index,
-                                            found ? Width::value_of(slot)
-                                                  : (value_type)elements.missing_value);
         }
     }
     if constexpr (!Plain) {
