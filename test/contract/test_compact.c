@@ -218,7 +218,7 @@ NACRE_CONTRACT_TEST_ONCE(compact, flags_lose_or_double_an_item)
     static const uint64_t lengths[] = {0,    1,    31,   32,   33,    1023,  1024,
                                        1025, 2047, 2049, 8193, 16385, 65537, (1 << 20) + 7};
     static const uint32_t fractions[] = {0, 10, 100, 500, 900, 1000};
-    const uint64_t last = test_short() ? 11 : test_scale(t, 13, 14);
+    const uint64_t last = test_short() ? 11 : 14;
     const uint32_t step = test_short() ? 2 : 1;
     for (uint32_t w = 0; w < sizeof widths / sizeof *widths; w++) {
         for (uint64_t l = 0; l < last; l++) {
@@ -231,8 +231,9 @@ NACRE_CONTRACT_TEST_ONCE(compact, flags_lose_or_double_an_item)
                 job_fill(t, &j);
                 job_mask(t, &j, fractions[f]);
                 for (j.algorithm = 0; j.algorithm <= NACRE_COMPACT_STABLE; j.algorithm++) {
-                    if (!has(j.algorithm, j.item_bytes, j.value_bytes)) {
-                        continue;
+                    const bool due = j.algorithm == NACRE_COMPACT_AUTO || l < test_scale(t, 13, 14);
+                    if (!has(j.algorithm, j.item_bytes, j.value_bytes) || !due) {
+                        continue; /* on the CPU all are one */
                     }
                     test_note(t, "algorithm %u, items of %u + %u bytes, %llu, kept %u of 1000",
                               j.algorithm, j.item_bytes, j.value_bytes, LL(j.count), fractions[f]);
