@@ -114,7 +114,7 @@ __device__ __forceinline__ void put(const workshop &shop, unsigned bucket, unsig
     }
 }
 
-/* Places a key whose home bucket is full, and sets the signature bits of the buckets passed. */
+/* Places a key whose home bucket is full, and sets the signature bits of the pairs passed. */
 template <typename Width>
 __device__ __forceinline__ void place_further(const nacrei_table &table, const workshop &shop,
                                               uint64_t hash, typename Width::slot_type slot)
@@ -122,9 +122,11 @@ __device__ __forceinline__ void place_further(const nacrei_table &table, const w
     nacrei_probe probe = nacrei_probe_begin(hash, table.bucket_mask);
     unsigned place;
     do {
-        /* Relaxed, in shared memory; read after the barrier. */
-        atomicOr(&shop.signatures[nacrei_signature_word(probe.bucket)],
-                 nacrei_signature_bit(hash, probe.bucket) << nacrei_signature_shift(probe.bucket));
+        if ((probe.length & 1) != 0) {
+            /* Relaxed, in shared memory; read after the barrier. */
+            atomicOr(&shop.signatures[nacrei_signature_word(probe.bucket)],
+                     nacrei_signature_pair(hash) << nacrei_signature_shift(probe.bucket & ~1u));
+        }
         nacrei_probe_next(&probe, table.bucket_mask);
         place = give(shop, probe.bucket);
     } while (place >= Width::slots);

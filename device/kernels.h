@@ -46,8 +46,8 @@ typedef struct nacrei_inspection {
     uint64_t keys; /* as they were found */
     uint64_t stash_keys;
     uint64_t probe_lengths[16];
-    uint64_t hit_buckets; /* buckets read, over all keys */
-    uint64_t missing_buckets;
+    uint64_t hit_pairs; /* pairs of buckets read, over all keys */
+    uint64_t missing_pairs;
     uint64_t missing_lookups;
     uint32_t probe_length_max;
     uint32_t broken; /* NACREI_BROKEN_... */

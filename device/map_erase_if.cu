@@ -24,7 +24,7 @@ __device__ __forceinline__ void empty_slot(const nacrei_slot_walk &walk,
     const uint64_t at = source.first + v * 32 * 16 + j * Width::slot_bytes;
     const uint32_t signature = nacrei_signature_load<true>(walk.table, source.submap,
                                                            (uint32_t)(at / NACREI_BUCKET_BYTES));
-    *(slot_type *)(source.submap + at) = Width::make_empty(signature);
+    *(slot_type *)(source.submap + at) = Width::make_empty(signature | NACREI_SIGNATURE_NEIGHBOUR);
 }
 
 template <typename Width>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookups: find, contains, assign, which is a lookup that writes, and the probe before an insertion
- * that may not fit. A thread per key, or several where there are few; a lookup reads one submap,
- * and in most cases one bucket of it.
+ * that may not fit. A lookup reads one submap, and in most cases one pair of buckets of it. How the
+ * threads look together depends on how many keys there are.
  */
 #include "device/elements.cuh"
 #include "device/kernels_internal.cuh"
+#include "device/pairs.cuh"
 #include "nacre/cuda/table.cuh"
 #include "nacre/cuda/value.cuh"
 
@@ -15,11 +16,20 @@
 namespace
 {
 
+/* Threads that look for a key together: each of few; each that the first pair does not settle. */
+constexpr unsigned lanes_of_few = 8, lanes_of_rest = 4;
+
 /*
- * Lanes: threads that look for a key together; Rest: those that look together for a key that a
- * thread alone has not found in its first bucket, or 0.
+ * Elements up to which threads look for a key together from the start; up to which a thread looks
+ * at the first bucket alone; and up to which the longest path counts more than the memory's rate.
  */
-template <typename Width, unsigned Operation, bool Plain, unsigned Lanes, unsigned Rest>
+constexpr uint64_t few = (uint64_t)1 << 14, alone = (uint64_t)1 << 18, some = (uint64_t)1 << 22;
+
+/*
+ * Lookups that take as long as the longest path. Lanes: threads that look for a key together, or 1,
+ * where the threads of a warp do.
+ */
+template <typename Width, unsigned Operation, bool Plain, unsigned Lanes>
 __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     lookup_kernel(const nacrei_table table, const nacrei_elements elements)
 {
@@ -33,7 +43,7 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
                      nacrei_element_in_mask(elements, index);
     }
     bool found = false;
-    if (Rest != 0 || takes_part) { /* by the warp all its threads look */
+    if (Lanes == 1 || takes_part) { /* by the warp all its threads look */
         const typename Width::key_type key =
             takes_part ? nacrei_element_key<Width>(elements, index) : typename Width::key_type(0);
         typename Width::slot_type slot;
@@ -41,13 +51,10 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
         const uint64_t hash = nacrei_hash(key, table.seed);
         const nacrei_shape shape = nacrei_shape_of(table);
         const char *address;
-        if constexpr (Rest != 0) {
-            address =
-                nacrei_locate_in_warp<Width, Rest>(table, shape, takes_part, hash, stored, &slot);
-            found = address != nullptr;
-        } else if constexpr (Lanes == 1) {
-            address =
-                nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &slot).address;
+        if constexpr (Lanes == 1) {
+            address = nacrei_locate_in_warp<Width, lanes_of_rest, Operation == NACREI_FIND>(
+                table, shape, takes_part, elements.cached || elements.count <= alone, hash, stored,
+                &slot);
             found = address != nullptr;
         } else {
             address =
@@ -88,31 +95,228 @@ __global__ void __launch_bounds__(NACREI_LOOKUP_THREADS)
     }
 }
 
-template <typename Width, unsigned Operation, unsigned Lanes, unsigned Rest>
-cudaError_t launch_lanes(const nacrei_table *table, const nacrei_elements *elements,
-                         cudaStream_t stream)
+/*
+ * Elements of a warp where there are many, and blocks on a multiprocessor that registers are to
+ * allow: 8 are all the threads that some have.
+ */
+constexpr uint32_t share = 512;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+constexpr unsigned many_blocks = 9;
+#else
+constexpr unsigned many_blocks = 8;
+#endif
+
+/*
+ * What a warp has to look for, in shared memory, since the order in which keys are settled is no
+ * order of the arrays: each word is a key, until its value is known.
+ */
+template <typename Width, unsigned Operation>
+struct warp_share {
+    typedef typename Width::key_type key_type;
+    typedef typename Width::value_type value_type;
+    static constexpr bool values = Operation == NACREI_FIND;
+    static constexpr uint8_t done =
+        Operation == NACREI_ASSIGN ? NACRE_OUTCOME_ASSIGNED : NACRE_OUTCOME_FOUND;
+    typedef typename nacrei_word<values && sizeof(value_type) == 8 ? 8 : sizeof(key_type)>::type
+        word_type;
+
+    word_type words[share];
+    uint8_t outcomes[share]; /* MISSING: also those that have not had their turn */
+
+    __device__ __forceinline__ bool wanted(uint32_t i) const
+    {
+        return outcomes[i] == NACRE_OUTCOME_MISSING;
+    }
+
+    __device__ __forceinline__ void found(const nacrei_elements &elements, uint64_t index,
+                                          uint32_t i, char *address, value_type value)
+    {
+        outcomes[i] = done;
+        if constexpr (values) {
+            words[i] = value;
+        }
+        if constexpr (Operation == NACREI_ASSIGN) {
+            nacrei_assign_value<Width>(address,
+                                       __ldcs((const value_type *)elements.values + index));
+        }
+    }
+};
+
+/*
+ * The threads of a warp look together, and each takes the next key when its own is settled, so that
+ * loads stay under way when one path is long.
+ */
+template <typename Width, unsigned Operation>
+__device__ __forceinline__ void look_together(const nacrei_table &table,
+                                              const nacrei_elements &elements, uint64_t begin,
+                                              warp_share<Width, Operation> &keys)
 {
-    return nacrei_launch_batch(
-        nacrei_elements_plain(elements) ? lookup_kernel<Width, Operation, true, Lanes, Rest>
-                                        : lookup_kernel<Width, Operation, false, Lanes, Rest>,
-        table, elements, NACREI_LOOKUP_THREADS, NACREI_LOOKUP_THREADS / Lanes, stream);
+    typedef typename Width::key_type key_type;
+    const nacrei_shape shape = nacrei_shape_of(table);
+    const uint32_t lower = (1u << threadIdx.x % 32) - 1;
+    key_type stored = 0;
+    uint64_t hash = 0;
+    uint32_t own = 0, next = 0;
+    bool open = false, full = false; /* full: the pair was, so that its signatures must tell */
+    nacrei_cursor cursor;
+    cursor.submap = nullptr;
+    cursor.probe.bucket = 0;
+    for (;;) {
+        const uint32_t idle = __ballot_sync(~0u, !open);
+        if (!open) {
+            own = next + (uint32_t)__popc(idle & lower);
+            if (own < share && keys.wanted(own)) {
+                const key_type key = (key_type)keys.words[own];
+                hash = nacrei_hash(key, table.seed);
+                stored = (key_type)nacrei_key_store(key, Width::key_bytes);
+                cursor = nacrei_cursor_begin(table, shape, hash);
+                open = true;
+            }
+        }
+        next += (uint32_t)__popc(idle);
+        if (__all_sync(~0u, !open)) {
+            if (next >= share) {
+                return;
+            }
+            continue;
+        }
+        const bool side = open && stored < Width::empty_patterns;
+        const bool beyond = full && nacrei_beyond_pair<NACREI_NEAR_KEPT>(
+                                        table, cursor, nacrei_signature_pair(hash));
+        char *pair = nacrei_pair_address<Width>(cursor);
+        const nacrei_pair_scan<Width> scan =
+            nacrei_scan_pairs<Width, warp_share<Width, Operation>::values>(
+                __ballot_sync(~0u, open && !full && !side), pair, cursor.probe.bucket & 1, stored);
+        if (side) {
+            char *address = nacrei_side_address<Width>(table, stored);
+            const typename Width::slot_type slot = Width::load(address);
+            if (!Width::is_empty(slot)) {
+                keys.found(elements, begin + own, own, address, Width::value_of(slot));
+            }
+            open = false;
+        } else if (full) {
+            open = beyond && nacrei_cursor_skip(table, hash, 2, &cursor);
+            full = false;
+        } else if (open && scan.met) {
+            keys.found(elements, begin + own, own, pair + scan.offset, scan.value);
+            open = false;
+        } else if (open) {
+            open = full = nacrei_pair_sends_on<Width>(scan, hash);
+        }
+    }
+}
+
+/* Each thread of a warp looks for its keys alone. */
+template <typename Width, unsigned Operation>
+__device__ __forceinline__ void look_alone(const nacrei_table &table,
+                                           const nacrei_elements &elements, uint64_t begin,
+                                           warp_share<Width, Operation> &keys)
+{
+    typedef typename Width::key_type key_type;
+    const nacrei_shape shape = nacrei_shape_of(table);
+    for (uint32_t i = threadIdx.x % 32; i < share; i += 32) {
+        if (keys.wanted(i)) {
+            const key_type key = (key_type)keys.words[i];
+            typename Width::slot_type slot;
+            char *address = nacrei_locate<Width, NACREI_NEAR_KEPT>(
+                                table, shape, nacrei_hash(key, table.seed),
+                                (key_type)nacrei_key_store(key, Width::key_bytes), &slot)
+                                .address;
+            if (address != nullptr) {
+                keys.found(elements, begin + i, i, address, Width::value_of(slot));
+            }
+        }
+        __syncwarp();
+    }
 }
 
 /*
- * Elements up to which a lookup takes as long as the longest path, and not as the memory's rate has
- * it: lanes look for them together, or for the rest of them.
+ * Lookups of many keys. Each warp has a share of them, and looks for them together, unless caches
+ * answer sooner than others could help: the L2 cache, where it holds the table, or the L1 cache,
+ * where keys come often, as the warp finds when it meets one twice among its first.
  */
-constexpr uint64_t few = (uint64_t)1 << 14, some = (uint64_t)1 << 18;
-constexpr unsigned lanes_of_few = 8, lanes_of_rest = 4;
+template <typename Width, unsigned Operation, bool Plain>
+__global__ void __launch_bounds__(NACREI_LOOKUP_THREADS, many_blocks)
+    lookup_many_kernel(const nacrei_table table, const nacrei_elements elements)
+{
+    typedef warp_share<Width, Operation> share_type;
+    constexpr uint32_t warps = NACREI_LOOKUP_THREADS / 32;
+    __shared__ share_type shares[warps];
+    nacrei_kernel_begin();
+    const uint32_t lane = threadIdx.x % 32;
+    share_type &keys = shares[threadIdx.x / 32];
+    const uint64_t begin = ((uint64_t)blockIdx.x * warps + threadIdx.x / 32) * share;
+    const uint64_t count = Plain ? elements.count : nacrei_elements_count(elements);
+    for (uint32_t i = lane; i < share; i += 32) {
+        const bool takes_part =
+            begin + i < count && (Plain || nacrei_element_in_mask(elements, begin + i));
+        keys.outcomes[i] = takes_part ? NACRE_OUTCOME_MISSING : NACRE_OUTCOME_SKIPPED;
+        keys.words[i] = takes_part ? nacrei_element_key<Width>(elements, begin + i) : 0;
+    }
+    __syncwarp();
+    const uint32_t equal = __match_any_sync(~0u, keys.words[lane]);
+    const bool twice = __any_sync(~0u, keys.wanted(lane) && (equal & (equal - 1)) != 0);
+    if (twice || elements.cached) {
+        look_alone<Width, Operation>(table, elements, begin, keys);
+    } else {
+        look_together<Width, Operation>(table, elements, begin, keys);
+    }
+    __syncwarp();
+    nacrei_totals totals = {0, 0, 0, 0, 0};
+    for (uint32_t i = lane; i < share; i += 32) {
+        const uint64_t index = begin + i;
+        const uint32_t outcome = keys.outcomes[i];
+        const bool skipped = outcome == NACRE_OUTCOME_SKIPPED, found = outcome == share_type::done;
+        if constexpr (Operation == NACREI_CONTAINS) {
+            if (!skipped) {
+                __stcs((unsigned char *)elements.contained + index, (unsigned char)found);
+            }
+        }
+        if constexpr (Operation == NACREI_FIND) {
+            if (!skipped && (found || elements.has_missing_value)) {
+                nacrei_element_value_out<Width>(
+                    elements, index,
+                    (typename Width::value_type)(found ? keys.words[i] : elements.missing_value));
+            }
+        }
+        if constexpr (!Plain) {
+            const bool exists = index < elements.count;
+            if (exists) {
+                nacrei_element_outcome(elements, index, outcome);
+            }
+            if (elements.counts != nullptr) {
+                totals.done += (uint32_t)__syncthreads_count(found);
+                totals.skipped += (uint32_t)__syncthreads_count(exists && skipped);
+            }
+        }
+    }
+    if constexpr (!Plain) {
+        if (elements.counts != nullptr && threadIdx.x == 0) {
+            nacrei_block_tell(table, elements, totals, 1, false);
+        }
+    }
+}
 
 template <typename Width, unsigned Operation>
 cudaError_t launch(const nacrei_table *table, const nacrei_elements *elements, cudaStream_t stream)
 {
-    return elements->count <= few
-               ? launch_lanes<Width, Operation, lanes_of_few, 0>(table, elements, stream)
-           : elements->count <= some
-               ? launch_lanes<Width, Operation, 1, lanes_of_rest>(table, elements, stream)
-               : launch_lanes<Width, Operation, 1, 0>(table, elements, stream);
+    const bool plain = nacrei_elements_plain(elements);
+    if (elements->count <= few) {
+        return nacrei_launch_batch(plain ? lookup_kernel<Width, Operation, true, lanes_of_few>
+                                         : lookup_kernel<Width, Operation, false, lanes_of_few>,
+                                   table, elements, NACREI_LOOKUP_THREADS,
+                                   NACREI_LOOKUP_THREADS / lanes_of_few, stream);
+    }
+    if (elements->count <= some) {
+        return nacrei_launch_batch(plain ? lookup_kernel<Width, Operation, true, 1>
+                                         : lookup_kernel<Width, Operation, false, 1>,
+                                   table, elements, NACREI_LOOKUP_THREADS, NACREI_LOOKUP_THREADS,
+                                   stream);
+    }
+    return nacrei_launch_batch(plain ? lookup_many_kernel<Width, Operation, true>
+                                     : lookup_many_kernel<Width, Operation, false>,
+                               table, elements, NACREI_LOOKUP_THREADS,
+                               NACREI_LOOKUP_THREADS / 32 * share, stream);
 }
 
 /* Whether a key is missing, told by the first of its lanes. */
@@ -219,12 +423,12 @@ cudaError_t nacrei_lookup(const nacrei_table *table, const nacrei_elements *elem
 template <typename Width, unsigned Operation>
 static void prepare(cudaError_t *error)
 {
-    nacrei_prepare(lookup_kernel<Width, Operation, true, 1, 0>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, false, 1, 0>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, true, 1, lanes_of_rest>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, false, 1, lanes_of_rest>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, true, lanes_of_few, 0>, error);
-    nacrei_prepare(lookup_kernel<Width, Operation, false, lanes_of_few, 0>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, lanes_of_few>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, lanes_of_few>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, true, 1>, error);
+    nacrei_prepare(lookup_kernel<Width, Operation, false, 1>, error);
+    nacrei_prepare(lookup_many_kernel<Width, Operation, true>, error);
+    nacrei_prepare(lookup_many_kernel<Width, Operation, false>, error);
 }
 
 template <typename Width>

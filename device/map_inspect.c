@@ -56,9 +56,9 @@ nacre_status nacrei_cuda_map_statistics(nacre_map *head, nacre_map_statistics *s
     memcpy(statistics->probe_lengths, found.probe_lengths, sizeof statistics->probe_lengths);
     statistics->stash_keys = found.stash_keys;
     statistics->probe_length_mean_hit =
-        found.keys != 0 ? (double)found.hit_buckets / (double)found.keys : 0.0;
+        found.keys != 0 ? (double)found.hit_pairs / (double)found.keys : 0.0;
     statistics->probe_length_mean_missing =
-        (double)found.missing_buckets / (double)found.missing_lookups;
+        (double)found.missing_pairs / (double)found.missing_lookups;
     return NACRE_OK;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Inspection: one pass over all slots that counts keys and probe lengths and checks the invariants
  * of the table, for nacre_map_check and nacre_map_statistics_get; and lookups of random keys, for
- * the buckets read on a miss.
+ * the pairs read on a miss.
  */
 #include "device/kernels_internal.cuh"
 #include "nacre/cuda/table.cuh"
@@ -27,7 +27,7 @@ __device__ void tell_broken(nacrei_inspection *inspection, uint32_t what, uint64
 }
 
 /*
- * Looks at one slot of submap `number`; returns the length of its key's path in buckets, 0 for an
+ * Looks at one slot of submap `number`; returns the length of its key's path in pairs, 0 for an
  * empty slot.
  */
 template <typename Width>
@@ -39,7 +39,7 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
     const uint32_t bucket = (uint32_t)(index / Width::slots);
     typename Width::slot_type slot = Width::load(address);
     if (Width::is_empty(slot)) {
-        if (Width::signature_of_empty(slot) !=
+        if ((Width::signature_of_empty(slot) & ~NACREI_SIGNATURE_NEIGHBOUR) !=
             nacrei_signature_load<false>(table, submap, bucket)) {
             tell_broken(inspection, NACREI_BROKEN_SIGNATURE, number, index);
         }
@@ -55,20 +55,20 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
     if (place.address != address) {
         tell_broken(inspection, NACREI_BROKEN_PLACE, number, index);
     }
-    return place.path_buckets;
+    return (place.path_buckets + 1) / 2;
 }
 
 template <typename Width>
 __global__ void __launch_bounds__(inspect_threads)
     inspect_kernel(const nacrei_table table, nacrei_inspection *inspection)
 {
-    __shared__ counter lengths[16], keys, stash_keys, hit_buckets, miss_buckets;
+    __shared__ counter lengths[16], keys, stash_keys, hit_pairs, miss_pairs;
     __shared__ uint32_t longest;
     if (threadIdx.x < 16) {
         lengths[threadIdx.x] = 0;
     }
     if (threadIdx.x == 0) {
-        keys = stash_keys = hit_buckets = miss_buckets = 0;
+        keys = stash_keys = hit_pairs = miss_pairs = 0;
         longest = 0;
     }
     __syncthreads();
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(inspect_threads)
             if (length != 0) {
                 atomicAdd(&lengths[length - 1 < 15 ? length - 1 : 15], 1ull);
                 atomicAdd(&keys, 1ull);
-                atomicAdd(&hit_buckets, (counter)length);
+                atomicAdd(&hit_pairs, (counter)length);
                 atomicAdd(&stash_keys, (counter)(number == 0));
                 atomicMax(&longest, length);
             }
@@ -96,24 +96,20 @@ __global__ void __launch_bounds__(inspect_threads)
             }
             atomicAdd(&lengths[0], 1ull);
             atomicAdd(&keys, 1ull);
-            atomicAdd(&hit_buckets, 1ull);
+            atomicAdd(&hit_pairs, 1ull);
             atomicMax(&longest, 1u);
         }
     }
     for (uint64_t i = (uint64_t)blockIdx.x * inspect_threads + threadIdx.x; i < missing_lookups;
          i += (uint64_t)gridDim.x * inspect_threads) {
-        /* Any hash will do: it stands for a key that is not there, compared with no stored key. */
+        /* Any hash will do: it stands for a key that is not there. */
         const uint64_t hash = nacrei_hash(i, ~table.seed);
-        nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
-        uint32_t buckets = 0;
-        bool goes_on = true;
-        while (goes_on) {
-            buckets++;
-            goes_on = (nacrei_signature_load<false>(table, cursor.submap, cursor.probe.bucket) &
-                       nacrei_signature_bit(hash, cursor.probe.bucket)) != 0 &&
-                      nacrei_cursor_next(table, hash, &cursor);
-        }
-        atomicAdd(&miss_buckets, (counter)buckets);
+        const typename Width::key_type stored =
+            (typename Width::key_type)hash | Width::empty_patterns;
+        typename Width::slot_type slot;
+        const nacrei_place place =
+            nacrei_locate<Width, NACREI_NEAR>(table, shape, hash, stored, &slot);
+        atomicAdd(&miss_pairs, (counter)((place.path_buckets + 1) / 2));
     }
     __syncthreads();
     if (threadIdx.x < 16) {
@@ -122,8 +118,8 @@ __global__ void __launch_bounds__(inspect_threads)
     if (threadIdx.x == 0) {
         atomicAdd((counter *)&inspection->keys, keys);
         atomicAdd((counter *)&inspection->stash_keys, stash_keys);
-        atomicAdd((counter *)&inspection->hit_buckets, hit_buckets);
-        atomicAdd((counter *)&inspection->missing_buckets, miss_buckets);
+        atomicAdd((counter *)&inspection->hit_pairs, hit_pairs);
+        atomicAdd((counter *)&inspection->missing_pairs, miss_pairs);
         atomicMax(&inspection->probe_length_max, longest);
         if (blockIdx.x == 0) {
             inspection->missing_lookups = missing_lookups;

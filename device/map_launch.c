@@ -29,13 +29,16 @@ nacre_status nacrei_map_launch_lookup(nacrei_map_call *self, const nacrei_batch 
     nacrei_cuda_device *device = self->device;
     nacre_error *error = self->error;
     const char *call = self->call;
+    const nacrei_map_kernels *kernels = self->map->kernels;
     const nacrei_table table = nacrei_map_table_of(self);
+    nacrei_elements now = *elements;
     nacre_status status;
     const uint32_t class_of =
         batch->operation == NACREI_ASSIGN ? NACREI_CLASS_INSERT : NACREI_CLASS_READ;
+    now.cached = self->map->submap_count * table.submap_bytes <= device->gpu.l2_bytes / 2;
     NACREI_TRY(nacrei_map_order_begin(self, class_of));
     NACREI_TRY(nacrei_map_clear_counts(self));
-    NACREI_CUDA(self->map->kernels->lookup(&table, elements, batch->operation, self->stream));
+    NACREI_CUDA(kernels->lookup(&table, &now, batch->operation, self->stream));
     NACREI_TRY(nacrei_map_order_end(self, class_of));
 cleanup:
     return status;

@@ -152,14 +152,17 @@ typedef struct nacre_select {
     uint64_t layout;     /* 0: any */
 } nacre_select;
 
-/* How far keys lie from home. A lookup of a key in bucket i of its path reads i + 1 buckets. */
+/*
+ * How far keys lie from home, in pairs of buckets: 64 bytes, which a lookup reads at once. A lookup
+ * of a key in pair i of its path reads i + 1 pairs.
+ */
 typedef struct nacre_map_statistics {
     uint32_t struct_size;
-    uint32_t probe_length_max;  /* the longest probe of a key that is present, in buckets */
+    uint32_t probe_length_max;  /* the longest probe of a key that is present, in pairs */
     uint64_t size;              /* keys present */
-    uint64_t probe_lengths[16]; /* [i]: keys found in bucket i of their path; [15]: 15 and beyond */
+    uint64_t probe_lengths[16]; /* [i]: keys found in pair i of their path; [15]: 15 and beyond */
     uint64_t stash_keys;        /* keys that found no slot in their submap */
-    /* Buckets read by a lookup, averaged over keys present, and over random ones that are not. */
+    /* Pairs read by a lookup, averaged over keys present, and over random ones that are not. */
     double probe_length_mean_hit;
     double probe_length_mean_missing;
 } nacre_map_statistics;

@@ -14,21 +14,23 @@
  * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it.
  * Bucket by bucket along core/probe.h, and not by the kernels' code, so that each proves the other.
  */
-static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t *buckets)
+static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t *pairs)
 {
     uint32_t key_bytes = map->head.config.key_bytes, value_bytes = map->head.config.value_bytes;
     uint64_t hash = nacrei_hash(nacrei_key_store(stored, key_bytes), map->table.seed);
     nacrei_cpu_submap submaps[2] = {nacrei_cpu_submap_of(&map->table, hash),
                                     nacrei_cpu_stash(&map->table)};
-    *buckets = 0;
+    *pairs = 0;
     for (uint32_t i = 0; i < 2; i++) {
         nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
         while (probe.length < nacrei_probe_limit(NACREI_CPU_BUCKET_MASK)) {
             unsigned char *slot = nacrei_bucket_match(
                 nacrei_submap_bucket(submaps[i], probe.bucket), stored, key_bytes, value_bytes);
-            (*buckets)++;
-            if (slot != NULL || (nacrei_submap_signature(submaps[i], probe.bucket) &
-                                 nacrei_signature_bit(hash, probe.bucket)) == 0) {
+            uint32_t goes_on =
+                (probe.length & 1u) == 0 ||
+                nacrei_pair_passed(*nacrei_submap_pair_signatures(submaps[i], probe.bucket), hash);
+            *pairs += (probe.length & 1u) == 0;
+            if (slot != NULL || !goes_on) {
                 return slot;
             }
             nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
@@ -53,9 +55,9 @@ static double sample_missing(const nacrei_cpu_map *map)
     for (uint32_t i = 0; i < MISSING_SAMPLES; i++) {
         uint64_t random = next_random(&state);
         uint64_t stored = key_bytes == 4 ? random >> 32 : random;
-        uint32_t buckets;
-        if (stored >= nacrei_empty_patterns(value_bytes) && look(map, stored, &buckets) == NULL) {
-            sum += buckets;
+        uint32_t pairs;
+        if (stored >= nacrei_empty_patterns(value_bytes) && look(map, stored, &pairs) == NULL) {
+            sum += pairs;
             missing++;
         }
     }

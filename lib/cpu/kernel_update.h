@@ -26,23 +26,8 @@ _Static_assert(NACREI_CPU_LATE_MAX == 2 * NACREI_GROUP, "far keys of two groups 
 typedef struct nacrei_update_group {
     nacrei_group group;
     uint32_t far_count;
-    uint32_t past_count; /* new keys that went past their home, and will leave their bit there */
     uint8_t far[NACREI_GROUP];
-    uint8_t past[NACREI_GROUP];
 } nacrei_update_group;
-
-/*
- * Of a new key: the empty slots of its pair where it may go. That is home if there is a hole, else
- * the neighbour, and in either case only if no key of its class went past.
- */
-NACREI_KERNEL uint32_t nacrei_cpu_near_holes(nacrei_pair pair, const unsigned char *home,
-                                             uint32_t key_bytes, uint32_t value_bytes,
-                                             uint32_t *home_full)
-{
-    uint32_t own = nacrei_pair_own(home, key_bytes, value_bytes);
-    *home_full = (pair.holes & own) == 0;
-    return pair.stops & (own | (0u - *home_full));
-}
 
 /*
  * Does the keys of a group that are settled by their pair of buckets, and notes the others. At most
@@ -55,7 +40,7 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
                                           uint32_t value_bytes)
 {
     const nacrei_group *group = &at->group;
-    uint32_t far_count = 0, past_count = 0, inserted = 0;
+    uint32_t far_count = 0, inserted = 0;
     _Alignas(16) unsigned char astray[16];
     for (uint32_t i = 0; i < group->count; i++) {
         uint64_t element = nacrei_element(source, group->position + i);
@@ -81,9 +66,8 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
             far_count += missing ^ 1u;
             continue;
         }
-        uint32_t home_full;
-        uint32_t holes = nacrei_cpu_near_holes(pair, home, key_bytes, value_bytes, &home_full);
-        uint32_t fits = in_slots & (holes != 0) & (inserted + far_count < room);
+        uint32_t holes = nacrei_pair_first_holes(pair, home, key_bytes, value_bytes);
+        uint32_t fits = in_slots & (pair.stops != 0) & (inserted + far_count < room);
         uintptr_t hole =
             (uintptr_t)nacrei_pair_slot(line, holes | 1u << 15, key_bytes, value_bytes);
         uintptr_t mask = -(uintptr_t)fits;
@@ -94,13 +78,10 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
             nacrei_cpu_give(run, batch, element, value, value_bytes);
         }
         nacrei_cpu_tell(run, batch, element, NACRE_OUTCOME_INSERTED); /* of a far key: for now */
-        at->past[past_count] = (uint8_t)i;
-        past_count += fits & home_full;
         far_count += fits ^ 1u;
         inserted += fits;
     }
     at->far_count = far_count;
-    at->past_count = past_count;
     run->done += inserted;
     run->inserted += inserted;
     run->room -= inserted;
@@ -113,16 +94,10 @@ NACREI_KERNEL uint32_t nacrei_cpu_next_pair(uint64_t hash, uint32_t bucket)
            NACREI_CPU_BUCKET_MASK;
 }
 
-/* Fetches the signatures that noted keys will change or ask, and the second pairs of far keys. */
+/* Fetches the signatures that far keys will ask or change, and their second pairs. */
 NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table,
                                            const nacrei_update_group *at)
 {
-    for (uint32_t i = 0; i < at->past_count; i++) {
-        uint64_t hash = at->group.hash[at->past[i]];
-        nacrei_cpu_submap submap = nacrei_cpu_submap_of(table, hash);
-        uint32_t home = (uint32_t)hash & NACREI_CPU_BUCKET_MASK;
-        __builtin_prefetch(nacrei_submap_pair_signatures(submap, home), 1);
-    }
     for (uint32_t i = 0; i < at->far_count; i++) {
         uint64_t hash = at->group.hash[at->far[i]];
         nacrei_cpu_submap submap = nacrei_cpu_submap_of(table, hash);
@@ -130,17 +105,6 @@ NACREI_KERNEL void nacrei_cpu_update_fetch(const nacrei_cpu_table *table,
         __builtin_prefetch(nacrei_submap_pair_signatures(submap, home), 1);
         __builtin_prefetch(nacrei_submap_bucket(submap, nacrei_cpu_next_pair(hash, home)), 1);
     }
-}
-
-/* Leaves the bits of keys that went past their home. */
-NACREI_KERNEL void nacrei_cpu_update_pass(const nacrei_cpu_table *table, nacrei_update_group *at)
-{
-    for (uint32_t i = 0; i < at->past_count; i++) {
-        uint64_t hash = at->group.hash[at->past[i]];
-        nacrei_submap_pass(nacrei_cpu_submap_of(table, hash),
-                           (uint32_t)hash & NACREI_CPU_BUCKET_MASK, hash);
-    }
-    at->past_count = 0;
 }
 
 /* Looks at the second pairs of far keys, and fetches the third where need be. */
@@ -244,7 +208,7 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *run, uint64_t begin, ui
     }
     nacrei_update_group groups[NACREI_UPDATE_STAGES];
     for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
-        groups[i].group.count = groups[i].far_count = groups[i].past_count = 0;
+        groups[i].group.count = groups[i].far_count = 0;
     }
     uint64_t ahead = (NACREI_UPDATE_STAGES - 1) * NACREI_GROUP;
     uint32_t turn = 0;
@@ -254,7 +218,6 @@ NACREI_KERNEL uint64_t nacrei_cpu_update(nacrei_cpu_run *run, uint64_t begin, ui
         for (uint32_t i = 0; i < NACREI_UPDATE_STAGES; i++) {
             stage[i] = &groups[(turn - i) % NACREI_UPDATE_STAGES];
         }
-        nacrei_cpu_update_pass(table, stage[2]);
         if (!nacrei_cpu_update_far_keys(run, &batch, source, stage[3], operation, key_bytes,
                                         value_bytes)) {
             nacrei_cpu_put_off(run->late, stage[3]);

@@ -138,18 +138,7 @@ static inline uint32_t nacrei_submap_signature(nacrei_cpu_submap submap, uint32_
     return (uint32_t)nacrei_load(word, 4) >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
 }
 
-/* Tells later lookups that a key with this hash went past a bucket, which is full. */
-static inline void nacrei_submap_pass(nacrei_cpu_submap submap, uint32_t bucket, uint64_t hash)
-{
-    unsigned char *word = submap.signatures + nacrei_signature_word(bucket) * 4u;
-    uint32_t bit = nacrei_signature_bit(hash, bucket) << nacrei_signature_shift(bucket);
-    nacrei_store(word, nacrei_load(word, 4) | bit, 4);
-}
-
-/*
- * The signatures of a bucket and its neighbour, which share a byte. A key is beyond the pair only
- * if its class is set in both, whichever of the two comes first on its path.
- */
+/* The signatures of a bucket and its neighbour, which share a byte. */
 static inline const unsigned char *nacrei_submap_pair_signatures(nacrei_cpu_submap submap,
                                                                  uint32_t bucket)
 {

@@ -19,7 +19,7 @@
 typedef struct nacrei_pair {
     uint32_t match; /* slots that hold the key */
     uint32_t holes; /* empty slots */
-    uint32_t stops; /* empty slots of buckets that no key of its class went past */
+    uint32_t stops; /* empty slots that say: no key of its class went past the pair */
 } nacrei_pair;
 
 #if NACREI_AVX512
@@ -139,6 +139,14 @@ NACREI_KERNEL uint32_t nacrei_pair_own(const unsigned char *bucket, uint32_t key
     uint32_t bits = nacrei_slots_per_bucket(key_bytes, value_bytes) * nacrei_pair_bits(value_bytes);
     uint32_t second = (uint32_t)((uintptr_t)bucket / NACREI_BUCKET_BYTES) & 1u;
     return ((1u << bits) - 1u) << second * bits;
+}
+
+/* Empty slots in the order of a path: those of its first bucket here, else the neighbour's. */
+NACREI_KERNEL uint32_t nacrei_pair_first_holes(nacrei_pair pair, const unsigned char *bucket,
+                                               uint32_t key_bytes, uint32_t value_bytes)
+{
+    uint32_t own = pair.holes & nacrei_pair_own(bucket, key_bytes, value_bytes);
+    return own | (pair.holes & (0u - (own == 0)));
 }
 
 /* The line of a bucket. */

@@ -75,7 +75,10 @@ NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
     return guests;
 }
 
-/* Puts a key whose home is full into the first bucket of its path that is not. */
+/*
+ * Puts a key whose home is full into the first bucket of its path that is not. Pairs that it leaves
+ * get its bits.
+ */
 NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
                                         const nacrei_cpu_rebuild *rebuild,
                                         const unsigned char *from, uint64_t hash,
@@ -86,7 +89,9 @@ NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
     uint8_t *filled = scratch->filled + (size_t)image * NACREI_CPU_BUCKETS;
     nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
     do {
-        nacrei_submap_pass(rebuild->to[image], probe.bucket, hash);
+        if ((probe.length & 1u) != 0) {
+            nacrei_submap_pass_pair(rebuild->to[image], probe.bucket, hash);
+        }
         nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
     } while (filled[probe.bucket] == NACREI_BUCKET_BYTES / slot_bytes);
     memcpy(nacrei_submap_bucket(rebuild->to[image], probe.bucket) +
@@ -97,7 +102,7 @@ NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
 
 /*
  * Rebuilds to[0] into to[0] and to[1]: a key goes by bit `split_bit` of its hash. Signatures start
- * empty, and a bucket that was passed stays full, so that every empty slot is all zero.
+ * empty, and a pair that was passed stays full, so that every empty slot is all zero.
  */
 NACREI_KERNEL void nacrei_rebuild(nacrei_cpu_scratch *scratch, const nacrei_cpu_rebuild *rebuild,
                                   uint64_t seed, uint32_t key_bytes, uint32_t value_bytes)

@@ -20,9 +20,7 @@ typedef struct nacrei_cpu_walk {
     uint32_t step;
     uint32_t pairs_past;
     uint32_t locked;
-    unsigned char *hole; /* the first empty slot seen; NULL: none yet */
-    nacrei_cpu_submap hole_submap;
-    uint32_t hole_past; /* the full bucket before it in its pair; NACREI_CPU_BUCKETS: none */
+    unsigned char *hole;         /* the first empty slot seen; NULL: none yet */
     pthread_mutex_t *stash_lock; /* taken at the stash; NULL: nobody else is about */
 } nacrei_cpu_walk;
 
@@ -85,12 +83,10 @@ NACREI_KERNEL void nacrei_cpu_walk_note_hole(nacrei_cpu_walk *walk, nacrei_pair 
                                              uint32_t key_bytes, uint32_t value_bytes)
 {
     unsigned char *bucket = nacrei_submap_bucket(walk->submap, walk->bucket);
-    uint32_t own = pair.holes & nacrei_pair_own(bucket, key_bytes, value_bytes);
     if (walk->hole == NULL && pair.holes != 0) {
-        walk->hole = nacrei_pair_slot(nacrei_pair_line(bucket), own != 0 ? own : pair.holes,
+        walk->hole = nacrei_pair_slot(nacrei_pair_line(bucket),
+                                      nacrei_pair_first_holes(pair, bucket, key_bytes, value_bytes),
                                       key_bytes, value_bytes);
-        walk->hole_submap = walk->submap;
-        walk->hole_past = own != 0 ? NACREI_CPU_BUCKETS : walk->bucket;
     }
 }
 
@@ -117,8 +113,7 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 
 /*
  * A place for the key that the walk did not find: the first empty slot of the path, so that equal
- * new keys meet. Buckets before it are full, and get the key's bit. NULL: the path has no empty
- * slot.
+ * new keys meet. Pairs before it are full, and get the key's bits. NULL: the path has no empty slot.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)
@@ -132,13 +127,9 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32
         nacrei_cpu_walk_note_hole(walk, nacrei_pair_read(line, 0, classes, key_bytes, value_bytes),
                                   key_bytes, value_bytes);
         if (walk->hole == NULL) {
-            nacrei_submap_pass(walk->submap, walk->bucket, walk->hash);
-            nacrei_submap_pass(walk->submap, walk->bucket ^ 1u, walk->hash);
+            nacrei_submap_pass_pair(walk->submap, walk->bucket, walk->hash);
             nacrei_cpu_walk_next(walk);
         }
-    }
-    if (walk->hole_past != NACREI_CPU_BUCKETS) {
-        nacrei_submap_pass(walk->hole_submap, walk->hole_past, walk->hash);
     }
     return walk->hole;
 }

@@ -237,14 +237,11 @@ NACREI_KERNEL int nacrei_cpu_update_on(nacrei_cpu_run *run, const nacrei_batch *
     if (((pair.stops != 0) | is_new) == 0) {
         return 0;
     }
-    uint32_t own =
-        pair.holes & nacrei_pair_own(nacrei_submap_bucket(submap, bucket), key_bytes, value_bytes);
-    if (own == 0) {
-        nacrei_submap_pass(submap, bucket, hash);
-    }
+    uint32_t holes =
+        nacrei_pair_first_holes(pair, nacrei_submap_bucket(submap, bucket), key_bytes, value_bytes);
     uint64_t value = nacrei_cpu_inserted(run, batch, element, operation, value_bytes);
-    nacrei_slot_set(nacrei_pair_slot(line, own != 0 ? own : pair.holes, key_bytes, value_bytes),
-                    stored, value, key_bytes, value_bytes);
+    nacrei_slot_set(nacrei_pair_slot(line, holes, key_bytes, value_bytes), stored, value, key_bytes,
+                    value_bytes);
     return 1;
 }
 

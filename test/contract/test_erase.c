@@ -50,26 +50,30 @@ NACRE_CONTRACT_TEST(erase, absent_or_repeated_key_is_erased)
 NACRE_CONTRACT_TEST(erase, hole_hides_the_keys_behind_it)
 {
     /* Goal: with keys that collide, erase one and insert another again: it is there once, with its
-       old value or the new one as the operation says (cases 11, 12). Method: 40 keys of one home;
+       old value or the new one as the operation says (cases 11, 12). Method: keys of one home, 40
+       and, for each width of slots, so many that the last lies alone in the neighbour of its home;
        for each erased one and each inserting operation, insert the last again, then bring the
        erased one back. */
+    static const uint64_t numbers[] = {3, 5, 9, 40};
     uint32_t operations[4], count = inserting(t, operations);
-    enum { N = 40 };
     nacre_map_config config = test_map_config(t);
-    uint64_t *keys = test_home_keys(t, config.seed, 3, N);
-    for (uint32_t i = 0; i < count; i++) {
+    uint64_t *keys = test_home_keys(t, config.seed, 3, 40);
+    for (uint32_t i = 0; i < 4 * count; i++) {
+        const uint32_t operation = operations[i / 4];
+        const uint64_t n = numbers[i % 4];
         oracle o;
         oracle_init(&o);
         nacre_map *map = test_map_create(t, &config);
-        uint64_t *values = test_values(t, keys, N);
-        test_do(t, map, &o, NACREI_INSERT, keys, values, N);
-        for (uint64_t gone = 0; gone < N - 1; gone++) {
+        uint64_t *values = test_values(t, keys, n);
+        test_do(t, map, &o, NACREI_INSERT, keys, values, n - 1);
+        test_do_one(t, map, &o, NACREI_INSERT, keys[n - 1], values[n - 1]);
+        for (uint64_t gone = 0; gone < n - 1; gone++) {
             test_do_one(t, map, &o, NACREI_ERASE, keys[gone], 0);
-            test_do_one(t, map, &o, operations[i], keys[N - 1], test_value(t, keys[N - 1]));
+            test_do_one(t, map, &o, operation, keys[n - 1], test_value(t, keys[n - 1]));
             uint64_t size = test_size(t, map);
-            CHECK(t, size == N - 1, "size %llu after %s", (unsigned long long)size,
-                  test_operation_name(operations[i]));
-            test_do_one(t, map, &o, operations[i], keys[gone], test_value(t, keys[gone]));
+            CHECK(t, size == n - 1, "size %llu after %s", (unsigned long long)size,
+                  test_operation_name(operation));
+            test_do_one(t, map, &o, operation, keys[gone], test_value(t, keys[gone]));
         }
         test_compare(t, map, &o, 1000);
         nacre_map_destroy(map);

@@ -76,7 +76,7 @@ NACRE_CONTRACT_TEST(find, answers_depend_on_the_batch_length)
        in a FIXED map at load_max 0.95, 9,000 of 8 bytes crowding two submaps of it; keys and as
        many misses in batches of 1 to all. */
     const uint64_t n = 150000;
-    const uint64_t lengths[] = {1, 5, 300, 32768, 32769, 2 * n};
+    const uint64_t lengths[] = {1, 5, 300, 16384, 16385, 262144, 262145, 2 * n};
     nacre_map_config config = test_map_config(t);
     config.growth = NACRE_GROWTH_FIXED;
     config.capacity_keys = n;

@@ -34,7 +34,7 @@ static large large_of(test *t, bool skewed, bool limited)
         OK(t, nacre_map_estimate(t->device, &config, 0, &config.memory_limit_bytes));
     }
     l.map = test_map_create(t, &config);
-    l.n = slots / 9;
+    l.n = slots * 3 / 11; /* a quarter of the table at least */
     l.universe = l.n / 2;
     l.numbers = test_host(t, l.n * sizeof *l.numbers);
     l.times = test_host(t, l.universe * sizeof *l.times);
@@ -161,6 +161,138 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, hot_keys_meet_in_one_region)
     /* Goal: the same where a few keys are so frequent that their regions stand out. Method: a
        quarter of the elements are of three keys. */
     change_everything(t, true);
+}
+
+/* Checks what a lookup told about each element: `mask` is a bit for each, `done` of those found. */
+static void compare_outcomes(test *t, const large *l, const uint8_t *mask,
+                             const test_array *outcomes_on, const test_array *counts_on,
+                             uint8_t done)
+{
+    uint8_t *outcomes = test_host(t, l->n);
+    nacre_counts counts;
+    uint64_t found = 0, skipped = 0;
+    test_array_read(t, outcomes_on, outcomes);
+    test_array_read(t, counts_on, &counts);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool takes_part = mask[i / 8] >> i % 8 & 1, there = l->times[l->numbers[i]] != 0;
+        const uint8_t wanted = !takes_part ? NACRE_OUTCOME_SKIPPED
+                               : there     ? done
+                                           : NACRE_OUTCOME_MISSING;
+        CHECK(t, outcomes[i] == wanted, "element %llu has outcome %u and not %u",
+              (unsigned long long)i, outcomes[i], wanted);
+        found += wanted == done;
+        skipped += !takes_part;
+    }
+    CHECK(t, counts.done == found && counts.refused == 0 && counts.skipped == skipped,
+          "counts are %llu, %llu and %llu", (unsigned long long)counts.done,
+          (unsigned long long)counts.refused, (unsigned long long)counts.skipped);
+    free(outcomes);
+}
+
+/* Of elements that are there every other one, by its number, is erased again. */
+static void erase_some(test *t, large *l)
+{
+    uint64_t *keys = test_host(t, l->universe * 8), count = 0;
+    for (uint64_t number = 0; number < l->universe; number += 2) {
+        keys[count++] = test_key(t, number);
+        l->present -= l->times[number] != 0;
+        l->times[number] = 0;
+    }
+    test_array erased = test_array_of_numbers(t, keys, count, t->key_bytes);
+    OK(t, nacre_map_erase(l->map, erased.data, count, NULL, t->stream));
+    test_array_free(t, &erased);
+    free(keys);
+}
+
+static void look_up(test *t, bool skewed)
+{
+    large l = large_of(t, skewed, false);
+    test_array first = values_of(t, &l, 3), second = values_of(t, &l, 5);
+    OK(t, nacre_map_insert(l.map, l.keys.data, first.data, l.n, NULL, t->stream));
+    erase_some(t, &l);
+    uint8_t *mask = test_host(t, l.n / 8 + 1);
+    for (uint64_t i = 0; i <= l.n / 8; i++) {
+        mask[i] = (uint8_t)test_random(&t->random);
+    }
+    test_array mask_on = test_array_of(t, mask, l.n / 8 + 1, 1);
+    test_array outcomes = test_array_new(t, l.n, 1);
+    test_array counts = test_array_new(t, sizeof(nacre_counts), 8);
+    nacre_options options;
+    nacre_options_init(&options, sizeof options);
+    options.mask = mask_on.data;
+    options.mask_kind = NACRE_MASK_BITS;
+    options.outcomes = outcomes.data;
+    options.counts = counts.data;
+    test_array there_on = test_array_new(t, l.n, 1);
+    OK(t, nacre_map_contains(l.map, l.keys.data, l.n, there_on.data, &options, t->stream));
+    compare_outcomes(t, &l, mask, &outcomes, &counts, NACRE_OUTCOME_FOUND);
+    uint8_t *there = test_host(t, l.n);
+    test_array_read(t, &there_on, there);
+    for (uint64_t i = 0; i < l.n; i++) {
+        const uint8_t wanted = !(mask[i / 8] >> i % 8 & 1) ? TEST_FILL : l.times[l.numbers[i]] != 0;
+        CHECK(t, there[i] == wanted, "element %llu: %u", (unsigned long long)i, there[i]);
+    }
+    if (t->value_bytes != 0) {
+        const uint64_t missing_value = 77;
+        options.missing_value = &missing_value;
+        test_array values_on = test_array_new(t, l.n * t->value_bytes, t->value_bytes);
+        uint64_t *values = test_host(t, l.n * 8);
+        OK(t, nacre_map_find(l.map, l.keys.data, l.n, values_on.data, &options, t->stream));
+        compare_outcomes(t, &l, mask, &outcomes, &counts, NACRE_OUTCOME_FOUND);
+        test_array_read_numbers(t, &values_on, values, l.n, t->value_bytes);
+        for (uint64_t i = 0; i < l.n; i++) {
+            const uint64_t fill = 0x0101010101010101u * TEST_FILL;
+            const uint64_t wanted = !(mask[i / 8] >> i % 8 & 1)  ? fill
+                                    : l.times[l.numbers[i]] != 0 ? l.numbers[i] * 3 + 1
+                                                                 : missing_value;
+            CHECK(t, values[i] == cut(t, wanted), "element %llu: %llu", (unsigned long long)i,
+                  (unsigned long long)values[i]);
+        }
+        options.missing_value = NULL;
+        OK(t, nacre_map_assign(l.map, l.keys.data, second.data, l.n, &options, t->stream));
+        compare_outcomes(t, &l, mask, &outcomes, &counts, NACRE_OUTCOME_ASSIGNED);
+        uint8_t *assigned = test_host(t, l.universe);
+        memset(assigned, 0, l.universe);
+        for (uint64_t i = 0; i < l.n; i++) {
+            assigned[l.numbers[i]] |= mask[i / 8] >> i % 8 & 1;
+        }
+        OK(t, nacre_map_find(l.map, l.keys.data, l.n, values_on.data, NULL, t->stream));
+        test_array_read_numbers(t, &values_on, values, l.n, t->value_bytes);
+        for (uint64_t i = 0; i < l.n; i++) {
+            const uint64_t number = l.numbers[i], wanted = number * (assigned[number] ? 5 : 3) + 1;
+            CHECK(t, l.times[number] == 0 || values[i] == cut(t, wanted), "element %llu: %llu",
+                  (unsigned long long)i, (unsigned long long)values[i]);
+        }
+        free(assigned);
+        OK(t, nacre_map_assign(l.map, l.keys.data, second.data, l.n, NULL, t->stream));
+        compare(t, &l, 5, 0);
+        test_array_free(t, &values_on);
+        free(values);
+    }
+    test_array_free(t, &there_on);
+    test_array_free(t, &mask_on);
+    test_array_free(t, &outcomes);
+    test_array_free(t, &counts);
+    test_array_free(t, &first);
+    test_array_free(t, &second);
+    free(there);
+    free(mask);
+    large_free(t, &l);
+}
+
+NACRE_CONTRACT_TEST(large_batch, answer_goes_to_another_element)
+{
+    /* Goal: of millions of lookups in one call, which threads share and settle in any order, each
+       tells what it tells of a few. Method: random keys with repeats, half of them erased; find,
+       contains, assign with a random mask, outcomes and counts; every element compared. */
+    look_up(t, false);
+}
+
+NACRE_CONTRACT_TEST_ONCE(large_batch, answer_goes_to_another_element_of_hot_keys)
+{
+    /* Goal: the same where keys come so often that each thread looks alone. Method: a quarter of
+       the elements are of three keys. */
+    look_up(t, true);
 }
 
 NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)

@@ -93,7 +93,7 @@ NACRE_CONTRACT_TEST(side_keys, growth_clear_or_statistics_forget_a_side_key)
 NACRE_CONTRACT_TEST(side_keys, side_key_is_outside_of_the_capacity)
 {
     /* Goal: a FIXED map of n keys takes n, side keys counted like others: never n + 1, never n - 1.
-       Method: side keys first, last and only; n 1, 8, 16, 40. */
+       Method: side keys first, last and only; n 1, 8, 32, 56. */
     uint64_t keys[ALL], turned[ALL];
     fill_keys(t, keys);
     const uint64_t sizes[] = {1, 8, SIDE, SIDE + 24};

@@ -46,8 +46,8 @@ Test(slot, ordinary_key_looks_empty)
     for (int i = 0; i < 6; i++) {
         uint32_t key_bytes = widths[i][0], patterns = nacrei_empty_patterns(widths[i][1]);
         cr_assert(patterns <= NACREI_SIDE_SLOTS_MAX);
-        cr_assert(patterns == (widths[i][1] == 0 ? 16u : 1u));
-        for (uint64_t pattern = 0; pattern < 16; pattern++) {
+        cr_assert(patterns == (widths[i][1] == 0 ? 32u : 1u));
+        for (uint64_t pattern = 0; pattern < NACREI_SIDE_SLOTS_MAX; pattern++) {
             uint64_t key = NACREI_KEY_XOR ^ pattern;
             key = key_bytes == 4 ? (uint32_t)key : key;
             cr_assert((nacrei_key_store(key, key_bytes) < patterns) == (pattern < patterns));

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overflow signatures: 4 bits per bucket, one for each class of keys. A set bit says that a key of
- * that class went past the bucket because it was full; a lookup goes on past a bucket only if the
- * bit of its class is set. Bits are set when a key goes past, before it is published further on,
- * and are made anew when a submap is rebuilt.
+ * Overflow signatures: 4 bits per bucket, one for each class of keys. A lookup goes on past a pair
+ * of buckets only if the bit of its class is set in both signatures: a key of these classes went
+ * past the pair because it was full. A key that went no further than to the neighbour of its first
+ * bucket sets nothing: whoever does not find a key in a full bucket looks at its neighbour, which
+ * lies in the same 64 bytes. Bits are set before a key is published further on, and are made anew
+ * when a submap is rebuilt.
  *
- * The two buckets of a pair class keys by different bits of the hash: keys that went past one have
- * gone past the other, too, and by one class a missing key that is let past the first would be let
- * past the second. So it takes two classes to leave a pair: at load 0.9 missing keys read 1.6
- * buckets, with one class 1.9.
+ * The two buckets of a pair class keys by different bits of the hash, so that it takes two classes
+ * to leave a pair: at load 0.9 missing keys read 1.2 pairs, with one class 1.4.
  *
  * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries
  * a copy of its bucket's (slot.h), so that only full buckets make a lookup read the array. The copy
- * is true: a bit changes only while its bucket is full, and whoever empties a slot copies the bits
- * anew.
+ * is true: a bit changes only while both buckets are full, and whoever empties a slot copies the
+ * bits anew. On CUDA an empty slot may say beside the copy that keys have gone past its bucket to
+ * the neighbour: it does where the bucket was full. Where it does not, none has. On the CPU, which
+ * reads both buckets at once, none says so.
  */
 #ifndef NACRE_CORE_SIGNATURE_H
 #define NACRE_CORE_SIGNATURE_H
@@ -24,6 +26,9 @@
 #define NACREI_SIGNATURE_BITS      4
 #define NACREI_SIGNATURE_MASK      15u
 #define NACREI_SIGNATURES_PER_WORD 8
+
+/* In an empty slot, above the signature, on CUDA: keys may have gone on to the neighbour. */
+#define NACREI_SIGNATURE_NEIGHBOUR 16u
 
 /* The bit of a key's class in the signature of a bucket. */
 NACREI_INLINE uint32_t nacrei_signature_bit(uint64_t hash, uint32_t bucket)

@@ -16,7 +16,7 @@
  *
  * - with values there is one empty pattern, 0, and the value half of an empty slot holds the
  *   overflow signature of its bucket (signature.h);
- * - in sets there are 16, and the pattern itself is the signature.
+ * - in sets there are 32, and the pattern itself is what that value half would hold.
  *
  * A user's key whose stored form would be an empty pattern is a *side key*. It lives in a side slot
  * of its own, number = that pattern, where it is stored as the first non-empty pattern.
@@ -27,7 +27,7 @@
 #include "nacre/core/inline.h"
 
 #define NACREI_BUCKET_BYTES   32
-#define NACREI_SIDE_SLOTS_MAX 16
+#define NACREI_SIDE_SLOTS_MAX 32
 
 /*
  * An arbitrary number without structure, unlike any key that a program counts up to or marks with.
@@ -59,7 +59,7 @@ NACREI_INLINE uint32_t nacrei_slot_value_offset(uint32_t key_bytes, uint32_t val
  */
 NACREI_INLINE uint32_t nacrei_empty_patterns(uint32_t value_bytes)
 {
-    return value_bytes == 0 ? 16u : 1u;
+    return value_bytes == 0 ? 32u : 1u;
 }
 
 /* User's key to stored key; its own inverse. Keys of 4 bytes come zero-extended and stay so. */

@@ -61,11 +61,12 @@ struct nacrei_walk {
     char *address; /* of the key, or of the first hole; NULL: neither */
     typename Width::slot_type slot;
     bool found;
+    uint32_t pairs_passed; /* before the first hole */
 };
 
 /*
- * Walks the path of a key. Sets the signature bit of each full bucket that it goes past without
- * having seen a hole: the key's place, wherever it will be, lies beyond.
+ * Walks the path of a key. On the way to the first hole it reads no signatures: it goes on past
+ * full buckets whatever they say, and the hole tells whether the key may lie beyond it.
  */
 template <typename Width>
 __device__ __forceinline__ nacrei_walk<Width>
@@ -75,43 +76,56 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
     nacrei_walk<Width> walk;
     walk.address = nullptr;
     walk.found = false;
+    walk.pairs_passed = 0;
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
-    uint32_t signatures = 0; /* of the pair; read where a bucket of it is full */
-    bool read = false;
+    bool goes_on;
     do {
         char *address = nacrei_bucket_address(cursor);
         const typename Width::bucket bucket = Width::load_bucket(address, near);
-        nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
+        const nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
+        const bool second = (cursor.probe.length & 1) != 0;
         if (scan.match >= 0) {
             walk.address = address + scan.match * Width::slot_bytes;
             walk.slot = nacrei_slot_of<Width>(bucket, scan.match);
             walk.found = true;
             break;
         }
-        const uint32_t bit = nacrei_signature_bit(hash, cursor.probe.bucket);
-        read = read && (cursor.probe.length & 1) != 0;
         if (scan.hole >= 0 && (walk.address == nullptr || !Width::two_step)) {
             if (walk.address == nullptr) {
                 walk.address = address + scan.hole * Width::slot_bytes;
                 walk.slot = nacrei_slot_of<Width>(bucket, scan.hole);
             }
+            goes_on = nacrei_hole_sends_on(scan.signature, cursor, hash);
+        } else if (walk.address == nullptr) {
+            walk.pairs_passed += second;
+            goes_on = true;
         } else {
-            if (!read) {
-                signatures = near ? nacrei_pair_signatures<NACREI_NEAR>(table, cursor)
-                                  : nacrei_pair_signatures<NACREI_FAR>(table, cursor);
-                read = true;
-            }
-            scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);
-            if ((scan.signature & bit) == 0 && walk.address == nullptr) {
-                nacrei_signature_set(table, cursor.submap, cursor.probe.bucket, bit);
-                scan.signature = bit;
-            }
+            const uint32_t classes = nacrei_signature_pair(hash);
+            goes_on = !second || (near ? nacrei_beyond_pair<NACREI_NEAR>(table, cursor, classes)
+                                       : nacrei_beyond_pair<NACREI_FAR>(table, cursor, classes));
         }
-        if ((scan.signature & bit) == 0) {
-            break;
-        }
-    } while (nacrei_cursor_next(table, hash, &cursor));
+    } while (goes_on && nacrei_cursor_next(table, hash, &cursor));
     return walk;
+}
+
+/*
+ * Tells lookups that a key lies beyond the first pairs of its path, all full.
+ *
+ * Relaxed: within this batch nobody relies on the bits, since who has seen no hole goes on
+ * regardless, and who has seen one would have found a key beyond it there; later batches are
+ * ordered by the kernel boundary.
+ */
+__device__ __forceinline__ void nacrei_pass_pairs(const nacrei_table &table,
+                                                  const nacrei_shape &shape, uint64_t hash,
+                                                  uint32_t pairs)
+{
+    nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
+    for (; pairs != 0; pairs--) {
+        const uint32_t bucket = cursor.probe.bucket;
+        atomicOr(nacrei_signature_address(table, cursor.submap, bucket),
+                 nacrei_signature_pair(hash) << nacrei_signature_shift(bucket & ~1u));
+        (void)nacrei_cursor_skip(table, hash, 2, &cursor);
+    }
 }
 
 /*
@@ -154,6 +168,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         if (side == nullptr) {
             walk = nacrei_walk_path<Width>(table, shape, hash, stored, near);
         } else {
+            walk.pairs_passed = 0;
             walk.address = side;
             walk.slot = Width::load(side);
             walk.found = !Width::is_empty(walk.slot);
@@ -166,6 +181,7 @@ nacrei_find_or_claim(const nacrei_table &table, const nacrei_shape &shape, uint6
         if (!done) {
             const nacrei_ticket ticket = meter.take();
             if (ticket == NACREI_TICKET_TAKEN) {
+                nacrei_pass_pairs(table, shape, hash, walk.pairs_passed);
                 const slot_type was =
                     nacrei_claim_slot<Width>(walk.address, walk.slot, Width::make(stored, value));
                 if (nacrei_same_slot(was, walk.slot)) {

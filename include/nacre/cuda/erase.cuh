@@ -26,7 +26,8 @@ __device__ __forceinline__ bool nacrei_erase_key(const nacrei_table &table,
     }
     uint32_t signature = place.signature;
     if (signature == NACREI_SIGNATURE_UNTOLD) {
-        signature = nacrei_signature_load<true>(table, place.submap, place.bucket);
+        signature = nacrei_signature_load<true>(table, place.submap, place.bucket) |
+                    NACREI_SIGNATURE_NEIGHBOUR;
     }
     const typename Width::slot_type empty = Width::make_empty(signature);
     if constexpr (Width::two_step) {

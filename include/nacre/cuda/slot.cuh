@@ -196,7 +196,7 @@ struct nacrei_width {
     static constexpr unsigned slot_bytes =
         ValueBytes == 0 ? KeyBytes : (KeyBytes == 4 && ValueBytes == 4 ? 8 : 16);
     static constexpr unsigned slots = NACREI_BUCKET_BYTES / slot_bytes;
-    static constexpr unsigned empty_patterns = ValueBytes == 0 ? 16 : 1;
+    static constexpr unsigned empty_patterns = ValueBytes == 0 ? 32 : 1;
     static constexpr unsigned value_offset = slot_bytes == 8 ? 4 : 8;
     static constexpr bool two_step = slot_bytes == 16 && NACREI_TWO_STEP; /* in device code */
 

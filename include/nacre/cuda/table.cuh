@@ -104,15 +104,25 @@ __device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table
 
 enum nacrei_scope { NACREI_FAR, NACREI_NEAR, NACREI_NEAR_KEPT };
 
-/* The word with the signatures of the bucket where a path stands, and of its neighbour. */
+/* Whether a key of these classes may lie beyond the pair where its path stands, both full. */
 template <nacrei_scope Scope>
-__device__ __forceinline__ uint32_t nacrei_pair_signatures(const nacrei_table &table,
-                                                           const nacrei_cursor &cursor)
+__device__ __forceinline__ bool nacrei_beyond_pair(const nacrei_table &table,
+                                                   const nacrei_cursor &cursor, uint32_t classes)
 {
-    const uint32_t *word = nacrei_signature_address(table, cursor.submap, cursor.probe.bucket);
-    return Scope == NACREI_FAR    ? nacrei_load_relaxed(word)
-           : Scope == NACREI_NEAR ? nacrei_load_near(word)
-                                  : nacrei_load_near_kept(word);
+    const uint32_t *address = nacrei_signature_address(table, cursor.submap, cursor.probe.bucket);
+    const uint32_t word = Scope == NACREI_FAR    ? nacrei_load_relaxed(address)
+                          : Scope == NACREI_NEAR ? nacrei_load_near(address)
+                                                 : nacrei_load_near_kept(address);
+    return (word >> nacrei_signature_shift(cursor.probe.bucket & ~1u) & classes) == classes;
+}
+
+/* Whether an empty slot of the bucket where a path stands lets a key go on. */
+__device__ __forceinline__ bool nacrei_hole_sends_on(uint32_t signature,
+                                                     const nacrei_cursor &cursor, uint64_t hash)
+{
+    const bool first = (cursor.probe.length & 1) == 0;
+    return (signature & (nacrei_signature_bit(hash, cursor.probe.bucket) |
+                         (first ? NACREI_SIGNATURE_NEIGHBOUR : 0))) != 0;
 }
 
 template <bool Near>
@@ -122,18 +132,6 @@ __device__ __forceinline__ uint32_t nacrei_signature_load(const nacrei_table &ta
     uint32_t *address = nacrei_signature_address(table, submap, bucket);
     uint32_t word = Near ? nacrei_load_near(address) : nacrei_load_relaxed(address);
     return word >> nacrei_signature_shift(bucket) & NACREI_SIGNATURE_MASK;
-}
-
-__device__ __forceinline__ void nacrei_signature_set(const nacrei_table &table, char *submap,
-                                                     uint32_t bucket, uint32_t bit)
-{
-    /*
-     * Relaxed: within this batch nobody relies on the bit, since who has seen no hole goes on
-     * regardless, and who has seen one would have found a key beyond it there; later batches are
-     * ordered by the kernel boundary.
-     */
-    atomicOr(nacrei_signature_address(table, submap, bucket),
-             bit << nacrei_signature_shift(bucket));
 }
 
 template <typename Width>
@@ -198,9 +196,8 @@ nacrei_slot_of(const typename Width::bucket &bucket, int index)
 /*
  * Where a key lies; *slot gets the slot's content. `stored` is the key as slots hold it.
  *
- * One word holds the signatures of both buckets of a pair: it is read once. Lookups ask for it to
- * be kept; for operations that write to slots that was no gain. Those believe holes only where
- * slots change in one step.
+ * Lookups ask for signatures to be kept; for operations that write to slots that was no gain. Those
+ * believe holes only where slots change in one step.
  */
 template <typename Width, nacrei_scope Scope>
 __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
@@ -220,8 +217,6 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
     char *address;
     nacrei_scan<Width> scan;
     typename Width::bucket bucket;
-    uint32_t signatures = 0; /* of the pair; read where a bucket of it is full */
-    bool read = false;
     for (;;) {
         address = nacrei_bucket_address(cursor);
         bucket = Width::load_bucket(address, true);
@@ -229,16 +224,13 @@ __device__ __forceinline__ nacrei_place nacrei_locate(const nacrei_table &table,
         if (scan.match >= 0) {
             break;
         }
-        read = read && (cursor.probe.length & 1) != 0;
-        if (scan.hole < 0 || !holes_tell) {
-            if (!read) {
-                signatures = nacrei_pair_signatures<Scope>(table, cursor);
-                read = true;
-            }
-            scan.signature = signatures >> nacrei_signature_shift(cursor.probe.bucket);
+        bool goes_on = (cursor.probe.length & 1) == 0;
+        if (scan.hole >= 0 && holes_tell) {
+            goes_on = nacrei_hole_sends_on(scan.signature, cursor, hash);
+        } else if (!goes_on) {
+            goes_on = nacrei_beyond_pair<Scope>(table, cursor, nacrei_signature_pair(hash));
         }
-        if ((scan.signature & nacrei_signature_bit(hash, cursor.probe.bucket)) == 0 ||
-            !nacrei_cursor_next(table, hash, &cursor)) {
+        if (!goes_on || !nacrei_cursor_next(table, hash, &cursor)) {
             return place;
         }
         place.path_buckets++;
@@ -278,7 +270,7 @@ nacrei_locate_by_lanes(const nacrei_table &table, const nacrei_shape &shape, uin
     nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
     (void)nacrei_cursor_skip(table, hash, lane, &cursor); /* a path is longer */
     for (bool further = true; further;) {
-        const uint32_t signatures = nacrei_pair_signatures<NACREI_NEAR_KEPT>(table, cursor);
+        const bool beyond = nacrei_beyond_pair<NACREI_NEAR_KEPT>(table, cursor, classes);
         char *bucket_address = nacrei_bucket_address(cursor);
         const typename Width::bucket bucket = Width::load_bucket(bucket_address, true);
         const nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
@@ -286,80 +278,9 @@ nacrei_locate_by_lanes(const nacrei_table &table, const nacrei_shape &shape, uin
             *slot = nacrei_slot_of<Width>(bucket, scan.match);
             address = bucket_address + scan.match * Width::slot_bytes;
         }
-        const uint32_t shift = nacrei_signature_shift(cursor.probe.bucket & ~1u);
-        const bool beyond = (signatures >> shift & classes) == classes;
         *found = __any_sync(group, scan.match >= 0);
         further =
             __all_sync(group, beyond) && !*found && nacrei_cursor_skip(table, hash, Lanes, &cursor);
-    }
-    return address;
-}
-
-/*
- * The same for the keys of a whole warp, one a thread, if it takes part: each thread reads the
- * first bucket of its own, and those keys that this does not settle are looked for by Lanes threads
- * each, several at a time. For so many keys that not all can have lanes from the start, and not so
- * many that the memory's rate counts more than the longest path. All threads of the warp call it;
- * each gets the address and the slot of its own key.
- */
-template <typename Width, unsigned Lanes>
-__device__ __forceinline__ char *
-nacrei_locate_in_warp(const nacrei_table &table, const nacrei_shape &shape, bool takes_part,
-                      uint64_t hash, typename Width::key_type stored,
-                      typename Width::slot_type *slot)
-{
-    constexpr uint32_t groups = 32 / Lanes;
-    const uint32_t lane = threadIdx.x % 32;
-    char *address = nullptr;
-    bool open = false;
-    if (takes_part && stored < Width::empty_patterns) {
-        char *side = nacrei_side_address<Width>(table, stored);
-        *slot = Width::load(side);
-        address = Width::is_empty(*slot) ? nullptr : side;
-    } else if (takes_part) {
-        const nacrei_cursor cursor = nacrei_cursor_begin(table, shape, hash);
-        char *bucket_address = nacrei_bucket_address(cursor);
-        const typename Width::bucket bucket = Width::load_bucket(bucket_address, true);
-        const nacrei_scan<Width> scan = nacrei_scan_bucket<Width>(bucket, stored);
-        if (scan.match >= 0) {
-            *slot = nacrei_slot_of<Width>(bucket, scan.match);
-            address = bucket_address + scan.match * Width::slot_bytes;
-        } else {
-            const uint32_t bit = nacrei_signature_bit(hash, cursor.probe.bucket);
-            open = scan.hole < 0 || (scan.signature & bit) != 0;
-        }
-    }
-    for (uint32_t left = __ballot_sync(~0u, open); left != 0;) {
-        /* The first `groups` keys that are left; this thread's group takes the one of its rank. */
-        uint32_t later = left, own = left;
-#pragma unroll
-        for (uint32_t group = 0; group < groups; group++) {
-            later &= later - 1;
-            own = group < lane / Lanes ? own & (own - 1) : own;
-        }
-        const int owner = own != 0 ? __ffs((int)own) - 1 : (int)lane;
-        const uint64_t its_hash = __shfl_sync(~0u, hash, owner);
-        const auto its_key = __shfl_sync(~0u, stored, owner);
-        typename Width::slot_type its_slot = *slot;
-        char *met = nullptr;
-        bool found;
-        if (own != 0) {
-            met = nacrei_locate_by_lanes<Width, Lanes>(table, shape, its_hash, its_key, &its_slot,
-                                                       &found);
-        }
-        /* Back to the owner, from the thread of its group that met the key. */
-        const uint32_t group = (uint32_t)__popc(left & ((1u << lane) - 1));
-        const bool looked_for = (left & ~later) >> lane & 1;
-        const uint32_t met_by = __ballot_sync(~0u, met != nullptr);
-        const uint32_t by = looked_for ? met_by >> group * Lanes & ((1u << Lanes) - 1) : 0;
-        const int from = by != 0 ? (int)(group * Lanes) + __ffs((int)by) - 1 : (int)lane;
-        met = (char *)__shfl_sync(~0u, (unsigned long long)met, from);
-        its_slot = Width::shuffle(its_slot, from);
-        if (by != 0) {
-            address = met;
-            *slot = its_slot;
-        }
-        left = later;
     }
     return address;
 }
