@@ -4,23 +4,28 @@
  * GPU.
  *
  * It pays where the table is larger than the L2 cache and a bin of the batch touches a good part of
- * its region: from a tenth of the slots on, by what was measured (README.md).
+ * its region: from a quarter of the slots on, by what was measured (README.md), and from a tenth
+ * where the table is so large that its signatures do not stay in the cache either.
  */
 #ifndef NACRE_DEVICE_PARTITION_H
 #define NACRE_DEVICE_PARTITION_H
 
 #include "device/elements.h"
 
+/* The table is at least so many times as large as the L2 cache; and where it counts as large. */
+#define NACREI_PARTITION_CACHES_LEAST 4
+#define NACREI_PARTITION_CACHES_LARGE 16
+
+/* Of the slots: elements of a batch that is worth it. */
+#define NACREI_PARTITION_SHARE_LEAST       4
+#define NACREI_PARTITION_SHARE_LEAST_LARGE 10
+
 /*
- * Of the slots: elements of a batch that is worth it, and of a part that is copied at once. While a
- * map grows its memory peaks at no more than 1.10 of what it holds afterwards, copies included.
+ * Of the slots: elements of a part that is copied at once. While a map grows its memory peaks at no
+ * more than 1.10 of what it holds afterwards, copies included.
  */
-#define NACREI_PARTITION_SHARE_LEAST        10
 #define NACREI_PARTITION_SHARE_MOST         2
 #define NACREI_PARTITION_SHARE_MOST_GROWING 10
-
-/* The table is at least so many times as large as the L2 cache. */
-#define NACREI_PARTITION_CACHES_LEAST 4
 
 /*
  * Elements that are copied at a time; 0: the batch goes as it is. Some virtual GPUs do not tell the
@@ -30,8 +35,11 @@ static inline uint64_t nacrei_partition_elements(uint64_t elements, uint64_t slo
                                                  uint64_t table_bytes, uint64_t l2_bytes,
                                                  uint32_t growing)
 {
+    const uint64_t share = table_bytes < NACREI_PARTITION_CACHES_LARGE * l2_bytes
+                               ? NACREI_PARTITION_SHARE_LEAST
+                               : NACREI_PARTITION_SHARE_LEAST_LARGE;
     if (l2_bytes == 0 || table_bytes < NACREI_PARTITION_CACHES_LEAST * l2_bytes ||
-        elements < slots / NACREI_PARTITION_SHARE_LEAST) {
+        elements < slots / share) {
         return 0;
     }
     if (growing) {

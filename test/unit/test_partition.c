@@ -22,14 +22,23 @@ Test(partition, unknown_cache_divides_by_zero_or_partitions_all)
 
 Test(partition, small_batch_or_table_is_copied)
 {
-    /* Goal: less than a tenth of the slots, or a table below four caches, goes as it is; what
-       reaches both does not. Method: one below and at either bound. */
-    const uint64_t l2 = 50 * MIB, bytes = 4 * l2, slots = bytes / 16, tenth = slots / 10;
-    for (uint32_t growing = 0; growing < 2; growing++) {
-        cr_assert(nacrei_partition_elements(tenth - 1, slots, bytes, l2, growing) == 0);
-        cr_assert(nacrei_partition_elements(slots, slots, bytes - 1, l2, growing) == 0);
-        cr_assert(nacrei_partition_elements(tenth, slots, bytes, l2, growing) == tenth);
+    /* Goal: less than a quarter of the slots (a tenth in a table of 16 caches or more), or a table
+       below four caches, goes as it is; what reaches both does not. Method: one below and at each
+       bound. */
+    const uint64_t l2 = 50 * MIB;
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t large = i >> 1;
+        const uint64_t bytes = (large ? 16 : 4) * l2, slots = bytes / 16;
+        const uint64_t least = slots / (large ? 10 : 4);
+        /* While the map grows a part is a tenth. */
+        const uint64_t part = i & 1 ? slots / 10 : least;
+        cr_assert(nacrei_partition_elements(least - 1, slots, bytes, l2, i & 1) == 0);
+        cr_assert(nacrei_partition_elements(least, slots, bytes, l2, i & 1) == part);
+        cr_assert(nacrei_partition_elements(slots, slots, bytes, l2, i & 1) != 0);
+        cr_assert(nacrei_partition_elements(slots, slots, 4 * l2 - 1, l2, i & 1) == 0);
     }
+    cr_assert(nacrei_partition_elements(10 * l2 / 16, l2, 16 * l2 - 1, l2, 0) != 0);
+    cr_assert(nacrei_partition_elements(l2 / 10, l2, 16 * l2 - 1, l2, 0) == 0);
 }
 
 Test(partition, part_is_larger_than_the_peak_allows)
@@ -40,7 +49,7 @@ Test(partition, part_is_larger_than_the_peak_allows)
     for (int i = 0; i < 100000; i++) {
         const uint64_t slots = (MIB << test_random_below(&state, 14)) * 4;
         const uint64_t l2 = 1 + test_random_below(&state, slots * 4);
-        const uint64_t elements = slots / 10 + test_random_below(&state, slots * 3);
+        const uint64_t elements = slots / 4 + test_random_below(&state, slots * 3);
         const uint32_t growing = (uint32_t)test_random_below(&state, 2);
         const uint64_t part = nacrei_partition_elements(elements, slots, slots * 16, l2, growing);
         cr_assert(part != 0 && part <= elements && part <= slots / (growing ? 10 : 2),
