@@ -45,7 +45,7 @@ static void find(gbench_state *state, const void *argument)
                          (round < batches ? round : batches) * count);
     bench_expect_size(&run, run.count);
     bench_tell_probes(&run, p->absent_rate);
-    bench_finish(&run, BENCH_READ, (double)count, (double)(count * (p->key_bytes + bytes + 32)));
+    bench_finish(&run, BENCH_READ, (double)count, (double)(count * (p->key_bytes + bytes + 64)));
     bench_close(&run);
 }
 

@@ -144,22 +144,6 @@ void bench_counter(bench_run *run, const char *name, double value)
     }
 }
 
-/* What it costs to read the first `buckets` of a path, in random reads. */
-static double path_cost(double pair_cost, int buckets)
-{
-    return buckets / 2 * (1 + pair_cost) + buckets % 2;
-}
-
-/*
- * The same for keys that are not there, of which only the mean is known: where paths lead is
- * random, so a lookup goes on from each bucket with the same chance.
- */
-static double missing_cost(double pair_cost, double mean)
-{
-    const double on = 1 - 1 / mean;
-    return (1 + pair_cost * on) / (1 - on * on);
-}
-
 void bench_tell_probes(bench_run *run, double absent_rate)
 {
     nacre_map_statistics statistics;
@@ -169,19 +153,12 @@ void bench_tell_probes(bench_run *run, double absent_rate)
     }
     bench_must(run,
                nacre_map_statistics_get(run->map, &statistics, &run->error, run->side->stream));
-    double hit_cost = 0, keys = 0;
-    for (int i = 0; i < 16; i++) {
-        hit_cost += (double)statistics.probe_lengths[i] * path_cost(run->side->pair_cost, i + 1);
-        keys += (double)statistics.probe_lengths[i];
-    }
-    double miss_cost = missing_cost(run->side->pair_cost, statistics.probe_length_mean_missing);
-    double cost = absent_rate * miss_cost + (1 - absent_rate) * hit_cost / (keys > 0 ? keys : 1);
-    double buckets = absent_rate * statistics.probe_length_mean_missing +
-                     (1 - absent_rate) * statistics.probe_length_mean_hit;
-    double limit = limit_of(run, BENCH_READ, run->slots);
-    bench_counter(run, "buckets", buckets);
-    bench_counter(run, "predicted", cost > 0 ? limit / cost : 0);
-    bench_say(run, "%5.2f buckets", buckets);
+    const double pairs = absent_rate * statistics.probe_length_mean_missing +
+                         (1 - absent_rate) * statistics.probe_length_mean_hit;
+    const double limit = limit_of(run, BENCH_READ, run->slots);
+    bench_counter(run, "pairs", pairs);
+    bench_counter(run, "predicted", pairs > 0 ? limit / pairs : 0);
+    bench_say(run, "%5.2f pairs", pairs);
 }
 
 void bench_finish_in(bench_run *run, double seconds, int which, double keys, double bytes)

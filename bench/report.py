@@ -144,7 +144,7 @@ def write_head(results, out):
         "\nMedians of the rounds after a warm-up; *spread* is the distance between the quartiles, "
         "as a share\nof the median. *Ratio* is to the limit that bounds the case, measured beside "
         "it over a table of the\nsame size: C copy bandwidth, G random reads, A random updates. "
-        "*Predicted* is what the buckets visited\nallow by that limit; the picture shows it where "
+        "*Predicted* is what the pairs visited\nallow by that limit; the picture shows it where "
         "the limit kept within %d %% over the run. Targets in\nkeys per second and microseconds "
         "are for an H200.\n\n" % (100 * plots.STEADY)
     )
@@ -217,7 +217,7 @@ def write_targets(results, duel, out):
 def write_cases(results, side, out):
     out.write("## Cases: %s\n\n" % side)
     out.write(
-        "| case | load | keys/s | bytes/s | ratio | of | spread | buckets | predicted | beside |\n"
+        "| case | load | keys/s | bytes/s | ratio | of | spread | pairs | predicted | beside |\n"
         "|---|---|---|---|---|---|---|---|---|---|\n"
     )
     for case in results.cases:
@@ -248,7 +248,7 @@ def write_cases(results, side, out):
                 ratio_text(case.get("ratio")),
                 letter,
                 100 * case.get("spread", 0),
-                ratio_text(case.get("buckets")),
+                ratio_text(case.get("pairs")),
                 human(case.get("predicted")),
                 "; ".join(beside),
             )

@@ -34,7 +34,6 @@ struct bench_side {
     nacre_device *device;
     nacre_stream stream;
     uint64_t memory_bytes; /* that are free for a case */
-    double pair_cost;      /* of a bucket whose neighbour was just read; a bare one costs 1 */
     uint32_t threads;      /* CPU */
     void *private_to_it;   /* events; the clock */
 

@@ -196,8 +196,7 @@ static void close_side(bench_side *side)
 int bench_side_cpu(bench_side *side, const char *name, uint32_t threads, nacre_error *error)
 {
     nacre_device_config config;
-    *side = (bench_side){.pair_cost = 0, /* a pair is one line of 64 bytes */
-                         .close = close_side,
+    *side = (bench_side){.close = close_side,
                          .start = start,
                          .stop = stop,
                          .mark = mark,

@@ -273,7 +273,6 @@ int bench_side_cuda(bench_side *side, nacre_error *error)
 {
     nacre_device_config config;
     *side = (bench_side){.name = "cuda",
-                         .pair_cost = 0.5, /* 64 random bytes cost 1.5 times as much as 32 */
                          .close = close_side,
                          .make = make,
                          .wrong = wrong,
