@@ -4,8 +4,8 @@
  * their keys.
  *
  * Four threads read a pair of buckets, 16 bytes each, in one request of 64 bytes. That costs the
- * memory no more than one of 32, and half as much again as one of 32 for each bucket: the neighbour
- * of a bucket comes for nothing.
+ * memory no more than one of 32 bytes, where two such requests cost half as much again: the
+ * neighbour of a bucket comes for nothing.
  */
 #ifndef NACRE_DEVICE_PAIRS_CUH
 #define NACRE_DEVICE_PAIRS_CUH
