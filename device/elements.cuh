@@ -27,10 +27,11 @@ static_assert(NACREI_LAUNCH_ELEMENTS < NACREI_TALLY_BLOCK &&
               "keys or blocks of a launch overflow their part of nacrei_tally.marks");
 
 /*
- * One thread per element, however many. A fixed grid that walks through the elements was measured
- * at two thirds of the lookup rate: lanes that are done begin their next element while others still
- * probe, and the loads and stores of neighbours no longer coalesce. A captured batch whose count is
- * told on the device launches threads for its greatest count; those beyond have nothing to do.
+ * Blocks for all elements, however many, mostly of a thread per element. Where lanes that are done
+ * begin their next element while others still probe, loads and stores of neighbours no longer
+ * coalesce (two thirds of the lookup rate), unless they go through shared memory (map_find.cu). A
+ * captured batch whose count is told on the device launches threads for its greatest count; those
+ * beyond have nothing to do.
  */
 static inline uint32_t nacrei_batch_blocks(uint64_t count, uint64_t block_elements)
 {

@@ -65,7 +65,7 @@ typedef struct nacrei_elements {
     uint32_t retry;     /* only elements with their bit set in left_out take part */
     uint32_t last;      /* nobody gives the elements without room again */
     uint32_t fault;     /* tell the host's fault word about elements without room */
-    uint32_t cached;    /* the table lies in the L2 cache */
+    uint32_t cached;    /* lookups: the table lies in the L2 cache, with room to spare */
     uint32_t early;     /* the kernel may come while the one before it ends (nacrei_kernel_begin) */
     nacrei_tally *tally;
     nacrei_report *report; /* NULL: a captured batch, which nobody waits for */

@@ -133,30 +133,13 @@ __device__ __forceinline__ void place_further(const nacrei_table &table, const w
     put<Width>(shop, probe.bucket, place, slot);
 }
 
-/* Writes the image out, each empty slot stamped with its bucket's signature. */
-template <typename Width>
+/* Writes the image out. No key went past a bucket that has an empty slot: those are all zero. */
 __device__ __forceinline__ void write_image(const nacrei_table &table, const workshop &shop,
                                             char *submap)
 {
     const unsigned buckets = table.bucket_mask + 1;
-    typedef typename Width::slot_type slot_type;
     for (unsigned i = threadIdx.x; i < buckets * 2; i += rebuild_threads) {
-        const unsigned bucket = i / 2;
-        union {
-            uint4 vector;
-            slot_type slot[slots_of_vector<Width>];
-        } content;
-        content.vector = ((const uint4 *)shop.image)[i];
-        const uint32_t signature =
-            shop.signatures[nacrei_signature_word(bucket)] >> nacrei_signature_shift(bucket) &
-            NACREI_SIGNATURE_MASK;
-#pragma unroll
-        for (unsigned j = 0; j < slots_of_vector<Width>; j++) {
-            if (Width::is_empty(content.slot[j])) {
-                content.slot[j] = Width::make_empty(signature);
-            }
-        }
-        __stcs((uint4 *)submap + i, content.vector);
+        __stcs((uint4 *)submap + i, ((const uint4 *)shop.image)[i]);
     }
     uint32_t *out = (uint32_t *)(submap + (uint64_t)buckets * NACREI_BUCKET_BYTES);
     for (unsigned i = threadIdx.x; i < buckets / NACREI_SIGNATURES_PER_WORD; i += rebuild_threads) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Erasure of selected keys: a pass over all slots, those of a tile read at once. Runs beside
- * nothing else, so an emptied slot is a plain store, stamped with its bucket's signature.
+ * nothing else, so an emptied slot is a plain store, stamped with its bucket's signature, as if the
+ * bucket had been full.
  */
 #include "device/compact/map_source.cuh"
 #include "device/elements.cuh"

@@ -157,7 +157,7 @@ __device__ __forceinline__ void look_together(const nacrei_table &table,
     key_type stored = 0;
     uint64_t hash = 0;
     uint32_t own = 0, next = 0;
-    bool open = false, full = false; /* full: the pair was, so that its signatures must tell */
+    bool open = false, asks = false; /* asks: whether the pair's signatures send it on */
     nacrei_cursor cursor;
     cursor.submap = nullptr;
     cursor.probe.bucket = 0;
@@ -181,12 +181,12 @@ __device__ __forceinline__ void look_together(const nacrei_table &table,
             continue;
         }
         const bool side = open && stored < Width::empty_patterns;
-        const bool beyond = full && nacrei_beyond_pair<NACREI_NEAR_KEPT>(
+        const bool beyond = asks && nacrei_beyond_pair<NACREI_NEAR_KEPT>(
                                         table, cursor, nacrei_signature_pair(hash));
         char *pair = nacrei_pair_address<Width>(cursor);
         const nacrei_pair_scan<Width> scan =
             nacrei_scan_pairs<Width, warp_share<Width, Operation>::values>(
-                __ballot_sync(~0u, open && !full && !side), pair, cursor.probe.bucket & 1, stored);
+                __ballot_sync(~0u, open && !asks && !side), pair, cursor.probe.bucket & 1, stored);
         if (side) {
             char *address = nacrei_side_address<Width>(table, stored);
             const typename Width::slot_type slot = Width::load(address);
@@ -194,14 +194,14 @@ __device__ __forceinline__ void look_together(const nacrei_table &table,
                 keys.found(elements, begin + own, own, address, Width::value_of(slot));
             }
             open = false;
-        } else if (full) {
+        } else if (asks) {
             open = beyond && nacrei_cursor_skip(table, hash, 2, &cursor);
-            full = false;
+            asks = false;
         } else if (open && scan.met) {
             keys.found(elements, begin + own, own, pair + scan.offset, scan.value);
             open = false;
         } else if (open) {
-            open = full = nacrei_pair_sends_on<Width>(scan, hash);
+            open = asks = nacrei_pair_sends_on<Width>(scan, hash);
         }
     }
 }

@@ -35,13 +35,13 @@ __global__ void __launch_bounds__(rebuild_threads,
         begin_image(table, shop);
         place_held<Width>(table, held, half, true, shop);
         end_image<Width>(table, shop);
-        write_image<Width>(table, shop, nacrei_submap_address(table, 1 + number));
+        write_image(table, shop, nacrei_submap_address(table, 1 + number));
         __syncthreads();
     }
     begin_image(table, shop);
     place_held<Width>(table, held, half, false, shop);
     end_image<Width>(table, shop);
-    write_image<Width>(table, shop, submap);
+    write_image(table, shop, submap);
 }
 
 /* Splitting backwards: number first + b goes into first + b - half. Both fit into one submap. */
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(rebuild_threads,
     hold(table, nacrei_submap_address(table, 1 + number), held);
     place_held<Width>(table, held, 0, false, shop);
     end_image<Width>(table, shop);
-    write_image<Width>(table, shop, submap);
+    write_image(table, shop, submap);
 }
 
 /* The most keys that number first + b and first + b - half have together. */

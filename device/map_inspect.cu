@@ -51,7 +51,7 @@ __device__ uint32_t inspect_slot(const nacrei_table &table, const nacrei_shape &
         tell_broken(inspection, NACREI_BROKEN_SUBMAP, number, index);
     }
     typename Width::slot_type found;
-    nacrei_place place = nacrei_locate<Width, NACREI_NEAR>(table, shape, hash, stored, &found);
+    nacrei_place place = nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &found);
     if (place.address != address) {
         tell_broken(inspection, NACREI_BROKEN_PLACE, number, index);
     }
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(inspect_threads)
             (typename Width::key_type)hash | Width::empty_patterns;
         typename Width::slot_type slot;
         const nacrei_place place =
-            nacrei_locate<Width, NACREI_NEAR>(table, shape, hash, stored, &slot);
+            nacrei_locate<Width, NACREI_NEAR_KEPT>(table, shape, hash, stored, &slot);
         atomicAdd(&miss_pairs, (counter)((place.path_buckets + 1) / 2));
     }
     __syncthreads();

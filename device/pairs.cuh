@@ -28,21 +28,6 @@ __device__ __forceinline__ char *nacrei_pair_address(const nacrei_cursor &cursor
     return cursor.submap + (uint64_t)(cursor.probe.bucket & ~1u) * NACREI_BUCKET_BYTES;
 }
 
-/* Past the L1 cache, where the rest of its line would be in the way of others. */
-__device__ __forceinline__ nacrei_slot16 nacrei_load_quarter(const char *address)
-{
-    nacrei_slot16 quarter;
-    asm volatile("{\n\t"
-                 ".reg .b128 whole;\n\t"
-                 "ld.relaxed.cta.global.L1::no_allocate.b128 whole, [%2];\n\t"
-                 "mov.b128 {%0, %1}, whole;\n\t"
-                 "}"
-                 : "=l"(quarter.key), "=l"(quarter.value)
-                 : "l"(address)
-                 : "memory");
-    return quarter;
-}
-
 /*
  * Looks at a pair of buckets for each thread of the warp whose bit is set in `looks`; all its
  * threads call it. Each four look at the pairs of their keys in turn, with the loads for all of
@@ -64,7 +49,7 @@ nacrei_scan_pairs(uint32_t looks, const char *pair, uint32_t second,
         const uint64_t its = __shfl_sync(~0u, (unsigned long long)where, (int)(quad + j));
         seconds |= ((uint32_t)its & 1) << j;
         if (looks >> (quad + j) & 1) {
-            quarters[j] = nacrei_load_quarter((const char *)(its & ~(uint64_t)1) + quarter * 16);
+            quarters[j] = nacrei_load16_once((const char *)(its & ~(uint64_t)1) + quarter * 16);
         }
     }
 #pragma unroll
@@ -74,6 +59,7 @@ nacrei_scan_pairs(uint32_t looks, const char *pair, uint32_t second,
         }
         const bool looked = looks >> (quad + j) & 1;
         const auto its_key = __shfl_sync(~0u, stored, (int)(quad + j));
+        /* Its first half is the quarter; the second is not looked at. */
         const typename Width::bucket bucket = Width::unpack(quarters[j], quarters[j]);
         typename Width::slot_type slot = bucket.slot[0];
         bool match = false, hole = false;
@@ -115,7 +101,7 @@ nacrei_scan_pairs(uint32_t looks, const char *pair, uint32_t second,
     return result;
 }
 
-/* Whether a pair without the key lets it be beyond, as far as it tells itself: full, it does not. */
+/* Whether the key may lie beyond a pair without it, as far as the pair tells. */
 template <typename Width>
 __device__ __forceinline__ bool nacrei_pair_sends_on(const nacrei_pair_scan<Width> &scan,
                                                      uint64_t hash)
@@ -125,9 +111,9 @@ __device__ __forceinline__ bool nacrei_pair_sends_on(const nacrei_pair_scan<Widt
 }
 
 /*
- * Where the keys of a warp lie, one a thread, if it takes part: the first pair of each is looked at,
- * and those keys that this does not settle are looked for by Lanes threads each, several at a time.
- * For so many keys that not all can have lanes from the start, and not so many that the memory's
+ * Where the keys of a warp lie, one a thread, if it takes part: the first pair of each is looked
+ * at, and those keys that this does not settle are looked for by Lanes threads each, several at a
+ * time. For so many keys that not all can have lanes from the start, and not so many that the memory's
  * rate counts more than the longest path. All threads of the warp call it; each gets the address
  * and the slot of its own key.
  *

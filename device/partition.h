@@ -51,9 +51,9 @@ static inline uint64_t nacrei_partition_elements(uint64_t elements, uint64_t slo
 }
 
 /*
- * Bins: the region of each is at most two thirds of the L2 cache, as long as there are enough; twice
- * that where less than a quarter of its slots are looked for, since then the elements that are under
- * way belong to several bins (README.md has the figures).
+ * Bins: the region of each is at most two thirds of the L2 cache, as long as there are enough;
+ * twice that where less than a quarter of its slots are looked for, since then the elements that are
+ * under way belong to several bins (README.md has the figures).
  */
 static inline uint64_t nacrei_partition_bins(uint64_t elements, uint64_t slots,
                                              uint64_t table_bytes, uint64_t l2_bytes)

@@ -11,7 +11,7 @@
 #define SPARE_SHARE 32
 
 /*
- * Mapped at a time: twice what there is, at most, so that a map can give back most of what it was
+ * Mapped at a time: as much as there is, at most, so that a map can give back most of what it was
  * created with, since a piece goes as a whole.
  */
 #define PIECE_BYTES_MAX ((uint64_t)1 << 30)
@@ -64,8 +64,7 @@ uint64_t nacrei_region_bytes(const nacrei_cuda_device *device, uint64_t submap_b
 static uint64_t piece_bytes_max(const nacrei_cuda_device *device, const nacrei_region *region)
 {
     const uint64_t granularity = device->ranges.granularity_bytes;
-    const uint64_t twice = round_up(region->bytes * 2, granularity);
-    const uint64_t most = twice > granularity ? twice : granularity;
+    const uint64_t most = region->bytes > granularity ? region->bytes : granularity;
     return most < PIECE_BYTES_MAX ? most : PIECE_BYTES_MAX;
 }
 

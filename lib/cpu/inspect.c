@@ -11,7 +11,7 @@
 #define MISSING_SAMPLES 16384u
 
 /*
- * The slot where a lookup finds a key, and how many buckets it reads; NULL: it does not find it.
+ * The slot where a lookup finds a key, and how many pairs it reads; NULL: it does not find it.
  * Bucket by bucket along core/probe.h, and not by the kernels' code, so that each proves the other.
  */
 static unsigned char *look(const nacrei_cpu_map *map, uint64_t stored, uint32_t *pairs)

@@ -113,7 +113,8 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 
 /*
  * A place for the key that the walk did not find: the first empty slot of the path, so that equal
- * new keys meet. Pairs before it are full, and get the key's bits. NULL: the path has no empty slot.
+ * new keys meet. Pairs before it are full, and get the key's bits. NULL: the path has no empty
+ * slot.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)

@@ -7,6 +7,7 @@
 #include "lib/backend.h"
 #include "nacre/core/slot.h"
 #include "support/array.h"
+#include "support/hash_inverse.h"
 
 typedef struct large {
     nacre_map *map;
@@ -204,10 +205,53 @@ static void erase_some(test *t, large *l)
     free(keys);
 }
 
+/* find and assign, with the same options. */
+static void look_up_values(test *t, const large *l, const uint8_t *mask, nacre_options *options,
+                           const test_array *outcomes, const test_array *counts)
+{
+    test_array second = values_of(t, l, 5);
+    const uint64_t missing_value = 77;
+    options->missing_value = &missing_value;
+    test_array values_on = test_array_new(t, l->n * t->value_bytes, t->value_bytes);
+    uint64_t *values = test_host(t, l->n * 8);
+    OK(t, nacre_map_find(l->map, l->keys.data, l->n, values_on.data, options, t->stream));
+    compare_outcomes(t, l, mask, outcomes, counts, NACRE_OUTCOME_FOUND);
+    test_array_read_numbers(t, &values_on, values, l->n, t->value_bytes);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const uint64_t fill = 0x0101010101010101u * TEST_FILL;
+        const uint64_t wanted = !(mask[i / 8] >> i % 8 & 1)    ? fill
+                                : l->times[l->numbers[i]] != 0 ? l->numbers[i] * 3 + 1
+                                                               : missing_value;
+        CHECK(t, values[i] == cut(t, wanted), "element %llu: %llu", (unsigned long long)i,
+              (unsigned long long)values[i]);
+    }
+    options->missing_value = NULL;
+    OK(t, nacre_map_assign(l->map, l->keys.data, second.data, l->n, options, t->stream));
+    compare_outcomes(t, l, mask, outcomes, counts, NACRE_OUTCOME_ASSIGNED);
+    uint8_t *assigned = test_host(t, l->universe);
+    memset(assigned, 0, l->universe);
+    for (uint64_t i = 0; i < l->n; i++) {
+        assigned[l->numbers[i]] |= mask[i / 8] >> i % 8 & 1;
+    }
+    OK(t, nacre_map_find(l->map, l->keys.data, l->n, values_on.data, NULL, t->stream));
+    test_array_read_numbers(t, &values_on, values, l->n, t->value_bytes);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const uint64_t number = l->numbers[i], wanted = number * (assigned[number] ? 5 : 3) + 1;
+        CHECK(t, l->times[number] == 0 || values[i] == cut(t, wanted), "element %llu: %llu",
+              (unsigned long long)i, (unsigned long long)values[i]);
+    }
+    free(assigned);
+    OK(t, nacre_map_assign(l->map, l->keys.data, second.data, l->n, NULL, t->stream));
+    compare(t, l, 5, 0);
+    test_array_free(t, &values_on);
+    free(values);
+    test_array_free(t, &second);
+}
+
 static void look_up(test *t, bool skewed)
 {
     large l = large_of(t, skewed, false);
-    test_array first = values_of(t, &l, 3), second = values_of(t, &l, 5);
+    test_array first = values_of(t, &l, 3);
     OK(t, nacre_map_insert(l.map, l.keys.data, first.data, l.n, NULL, t->stream));
     erase_some(t, &l);
     uint8_t *mask = test_host(t, l.n / 8 + 1);
@@ -233,48 +277,13 @@ static void look_up(test *t, bool skewed)
         CHECK(t, there[i] == wanted, "element %llu: %u", (unsigned long long)i, there[i]);
     }
     if (t->value_bytes != 0) {
-        const uint64_t missing_value = 77;
-        options.missing_value = &missing_value;
-        test_array values_on = test_array_new(t, l.n * t->value_bytes, t->value_bytes);
-        uint64_t *values = test_host(t, l.n * 8);
-        OK(t, nacre_map_find(l.map, l.keys.data, l.n, values_on.data, &options, t->stream));
-        compare_outcomes(t, &l, mask, &outcomes, &counts, NACRE_OUTCOME_FOUND);
-        test_array_read_numbers(t, &values_on, values, l.n, t->value_bytes);
-        for (uint64_t i = 0; i < l.n; i++) {
-            const uint64_t fill = 0x0101010101010101u * TEST_FILL;
-            const uint64_t wanted = !(mask[i / 8] >> i % 8 & 1)  ? fill
-                                    : l.times[l.numbers[i]] != 0 ? l.numbers[i] * 3 + 1
-                                                                 : missing_value;
-            CHECK(t, values[i] == cut(t, wanted), "element %llu: %llu", (unsigned long long)i,
-                  (unsigned long long)values[i]);
-        }
-        options.missing_value = NULL;
-        OK(t, nacre_map_assign(l.map, l.keys.data, second.data, l.n, &options, t->stream));
-        compare_outcomes(t, &l, mask, &outcomes, &counts, NACRE_OUTCOME_ASSIGNED);
-        uint8_t *assigned = test_host(t, l.universe);
-        memset(assigned, 0, l.universe);
-        for (uint64_t i = 0; i < l.n; i++) {
-            assigned[l.numbers[i]] |= mask[i / 8] >> i % 8 & 1;
-        }
-        OK(t, nacre_map_find(l.map, l.keys.data, l.n, values_on.data, NULL, t->stream));
-        test_array_read_numbers(t, &values_on, values, l.n, t->value_bytes);
-        for (uint64_t i = 0; i < l.n; i++) {
-            const uint64_t number = l.numbers[i], wanted = number * (assigned[number] ? 5 : 3) + 1;
-            CHECK(t, l.times[number] == 0 || values[i] == cut(t, wanted), "element %llu: %llu",
-                  (unsigned long long)i, (unsigned long long)values[i]);
-        }
-        free(assigned);
-        OK(t, nacre_map_assign(l.map, l.keys.data, second.data, l.n, NULL, t->stream));
-        compare(t, &l, 5, 0);
-        test_array_free(t, &values_on);
-        free(values);
+        look_up_values(t, &l, mask, &options, &outcomes, &counts);
     }
     test_array_free(t, &there_on);
     test_array_free(t, &mask_on);
     test_array_free(t, &outcomes);
     test_array_free(t, &counts);
     test_array_free(t, &first);
-    test_array_free(t, &second);
     free(there);
     free(mask);
     large_free(t, &l);
@@ -293,6 +302,97 @@ NACRE_CONTRACT_TEST_ONCE(large_batch, answer_goes_to_another_element_of_hot_keys
     /* Goal: the same where keys come so often that each thread looks alone. Method: a quarter of
        the elements are of three keys. */
     look_up(t, true);
+}
+
+/* Every so many of n keys inserted, with 3 * number + 1 as values, or erased; `there` is kept. */
+static void change_some(test *t, nacre_map *map, const uint64_t *keys, uint64_t n, uint64_t every,
+                        bool erase, uint8_t *there)
+{
+    uint64_t *some = test_host(t, n * 8), *values = test_host(t, n * 8), count = 0;
+    for (uint64_t i = 0; i < n; i += every) {
+        some[count] = keys[i];
+        values[count++] = 3 * i + 1;
+    }
+    test_array keys_on = test_array_of_numbers(t, some, count, 8);
+    test_array values_on = test_array_of_numbers(t, values, count, 8);
+    test_array outcomes_on = test_array_new(t, count, 1);
+    uint8_t *outcomes = test_host(t, count);
+    nacre_options options;
+    nacre_options_init(&options, sizeof options);
+    options.outcomes = outcomes_on.data;
+    if (erase) {
+        OK(t, nacre_map_erase(map, keys_on.data, count, &options, t->stream));
+    } else {
+        OK(t, nacre_map_insert(map, keys_on.data, values_on.data, count, &options, t->stream));
+    }
+    test_array_read(t, &outcomes_on, outcomes);
+    for (uint64_t i = 0; i < count; i++) {
+        const bool was = there[i * every] != 0, is = !erase && outcomes[i] != NACRE_OUTCOME_FULL;
+        CHECK(t,
+              erase ? outcomes[i] == (was ? NACRE_OUTCOME_ERASED : NACRE_OUTCOME_MISSING)
+                    : !is || outcomes[i] == NACRE_OUTCOME_INSERTED,
+              "key number %llu: outcome %u", (unsigned long long)(i * every), outcomes[i]);
+        there[i * every] = is;
+    }
+    test_array_free(t, &keys_on);
+    test_array_free(t, &values_on);
+    test_array_free(t, &outcomes_on);
+    free(some);
+    free(values);
+    free(outcomes);
+}
+
+NACRE_CONTRACT_TEST_ONCE(large_batch, long_path_is_given_up)
+{
+    /* Goal: lookups whose threads share keys find each at the end of any path, also through whole
+       submaps into the stash, past holes of erased keys, in a table beyond the caches. Method: a
+       FIXED map of 4 M keys at load_max 0.95, 9,000 of them crowding two submaps; a third erased,
+       half of those inserted again; all keys and as many misses, in one batch and in batches of
+       2^18 + 1. */
+    const uint64_t n = 4000000, part = ((uint64_t)1 << 18) + 1;
+    nacre_map_config config = test_map_config(t);
+    config.growth = NACRE_GROWTH_FIXED;
+    config.capacity_keys = n;
+    config.load_max = 0.95;
+    nacre_map *map = test_map_create(t, &config);
+    uint64_t *keys = test_host(t, 2 * n * 8), *values = test_host(t, 2 * n * 8);
+    uint8_t *there = test_host(t, 2 * n);
+    memset(there, 0, 2 * n);
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        keys[i] = test_key(t, i);
+    }
+    for (uint64_t i = 0; i < 9000; i++) {
+        const uint64_t fields = test_random(&t->random) & 0xFFFFFF, submap = 5 + i % 2;
+        keys[i * 16] = test_hash_inverse(submap << NACREI_HASH_SUBMAP_SHIFT | fields, config.seed);
+    }
+    change_some(t, map, keys, n, 1, false, there);
+    change_some(t, map, keys, n, 3, true, there);
+    change_some(t, map, keys, n, 6, false, there);
+    OK(t, nacre_map_check(map, &t->error, t->stream));
+    test_array keys_on = test_array_of_numbers(t, keys, 2 * n, 8);
+    for (int parts = 0; parts < 2; parts++) {
+        const uint64_t most = parts ? part : 2 * n, missing_value = 0;
+        test_array values_on = test_array_new(t, 2 * n * 8, 8);
+        nacre_options options;
+        nacre_options_init(&options, sizeof options);
+        options.missing_value = &missing_value;
+        for (uint64_t first = 0; first < 2 * n; first += most) {
+            const uint64_t count = 2 * n - first < most ? 2 * n - first : most;
+            OK(t, nacre_map_find(map, (uint64_t *)keys_on.data + first, count,
+                                 (uint64_t *)values_on.data + first, &options, t->stream));
+        }
+        test_array_read(t, &values_on, values);
+        for (uint64_t i = 0; i < 2 * n; i++) {
+            CHECK(t, values[i] == (there[i] ? 3 * i + 1 : 0), "key number %llu: %llu",
+                  (unsigned long long)i, (unsigned long long)values[i]);
+        }
+        test_array_free(t, &values_on);
+    }
+    test_array_free(t, &keys_on);
+    nacre_map_destroy(map);
+    free(keys);
+    free(values);
+    free(there);
 }
 
 NACRE_CONTRACT_TEST_ONCE(large_batch, copies_go_beyond_the_limit)

@@ -38,7 +38,7 @@ NACRE_CONTRACT_TEST(maintain, rebuilding_loses_or_repeats_a_key)
         CHECK(t, after.size == before.size, "%llu keys instead of %llu",
               (unsigned long long)after.size, (unsigned long long)before.size);
         CHECK(t, after.probe_length_mean_hit <= before.probe_length_mean_hit * 1.01,
-              "%.3f buckets a hit instead of %.3f", after.probe_length_mean_hit,
+              "%.3f pairs a hit instead of %.3f", after.probe_length_mean_hit,
               before.probe_length_mean_hit);
         free(keys);
         free(values);
@@ -52,7 +52,7 @@ NACRE_CONTRACT_TEST(maintain, churn_wears_the_map_out)
     /*
      * Goal: however many rounds of erasing and inserting, keys are right and paths stay short: the
      * share that batches rebuild on the way is enough. Method: rounds of a tenth at load 0.8, 200
-     * unless NACRE_TEST_STEPS says more; buckets per lookup against those of the fresh map, all
+     * unless NACRE_TEST_STEPS says more; pairs per lookup against those of the fresh map, all
      * keys against the oracle, at the end.
      */
     oracle o;
@@ -82,10 +82,10 @@ NACRE_CONTRACT_TEST(maintain, churn_wears_the_map_out)
     OK(t, nacre_map_statistics_get(map, &worn, &t->error, t->stream));
     test_compare(t, map, &o, 1000);
     CHECK(t, worn.probe_length_mean_hit <= fresh.probe_length_mean_hit * 1.1,
-          "%.3f buckets a hit after %llu rounds, %.3f before", worn.probe_length_mean_hit,
+          "%.3f pairs a hit after %llu rounds, %.3f before", worn.probe_length_mean_hit,
           (unsigned long long)rounds, fresh.probe_length_mean_hit);
     CHECK(t, worn.probe_length_mean_missing <= fresh.probe_length_mean_missing * 1.25,
-          "%.3f buckets a miss after %llu rounds, %.3f before", worn.probe_length_mean_missing,
+          "%.3f pairs a miss after %llu rounds, %.3f before", worn.probe_length_mean_missing,
           (unsigned long long)rounds, fresh.probe_length_mean_missing);
     free(keys);
     free(values);

@@ -143,9 +143,10 @@ NACRE_CONTRACT_TEST(views, view_takes_more_or_fewer_keys_than_its_room)
 
 NACRE_CONTRACT_TEST(views, thread_does_not_see_its_own_insertion)
 {
-    /* Goal: a thread finds at once what it has inserted, and not what it has erased, and so do
-       others of its block after a barrier, though lookups may be answered by the cache. Method: a
-       kernel that looks before and after each of its operations, on a map half full. */
+    /* Goal: a thread finds at once what it has inserted, or what it was told to be there, and not
+       what it has erased, and so do others of its block after a barrier, though lookups may be
+       answered by the cache. Method: a kernel that looks before and after each of its operations,
+       on a map half full; each key comes twice, in different blocks. */
     if (t->backend != NACRE_BACKEND_CUDA) {
         return;
     }
@@ -155,13 +156,18 @@ NACRE_CONTRACT_TEST(views, thread_does_not_see_its_own_insertion)
     nacre_map *map = test_map_new(t, 2 * n);
     uint64_t *keys = test_keys(t, 0, 2 * n), *values = test_values(t, keys, 2 * n), wrong = 1;
     test_do(t, map, &o, NACREI_INSERT, keys, values, n);
-    test_batch b = test_batch_of(NACREI_INSERT, keys + n, values + n, n);
+    uint64_t *twice = test_host(t, 2 * n * 8), *their_values = test_host(t, 2 * n * 8);
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        twice[i] = keys[n + i % n];
+        their_values[i] = values[n + i % n];
+    }
+    test_batch b = test_batch_of(NACREI_INSERT, twice, their_values, 2 * n);
     view_arrays on = view_arrays_of(t, &b);
     test_array wrong_on = test_array_new(t, 8, 8);
     for (int erases = 0; erases < 2; erases++) {
         nacrei_view view;
         if (!erases && !view_inserts(t)) {
-            OK(t, nacre_map_insert(map, on.keys.data, on.values.data, n, NULL, t->stream));
+            OK(t, nacre_map_insert(map, on.keys.data, on.values.data, 2 * n, NULL, t->stream));
             continue;
         }
         on.batch.operation = erases ? NACREI_ERASE : NACREI_INSERT;
@@ -181,6 +187,8 @@ NACRE_CONTRACT_TEST(views, thread_does_not_see_its_own_insertion)
     test_array_free(t, &wrong_on);
     free(keys);
     free(values);
+    free(twice);
+    free(their_values);
     nacre_map_destroy(map);
     oracle_free(&o);
 }

@@ -112,8 +112,8 @@ nacrei_walk_path(const nacrei_table &table, const nacrei_shape &shape, uint64_t 
  * Tells lookups that a key lies beyond the first pairs of its path, all full.
  *
  * Relaxed: within this batch nobody relies on the bits, since who has seen no hole goes on
- * regardless, and who has seen one would have found a key beyond it there; later batches are
- * ordered by the kernel boundary.
+ * regardless, and who has seen one would have found a key beyond it there; lookups of a view beside
+ * insertions walk likewise. Later batches are ordered by the kernel boundary.
  */
 __device__ __forceinline__ void nacrei_pass_pairs(const nacrei_table &table,
                                                   const nacrei_shape &shape, uint64_t hash,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Erasure: the slot of a key becomes empty at once, stamped with its bucket's signature, in one
- * compare-and-swap: other threads that read the bucket see the key or a true empty slot, and of
- * several that erase one key exactly one succeeds. Erasure runs beside lookups and erasures only,
- * so nobody changes values or fills holes.
+ * Erasure: the slot of a key becomes empty at once, stamped with its bucket's signature (and where
+ * the bucket was full, that keys may have gone on to the neighbour), in one compare-and-swap: other
+ * threads that read the bucket see the key or a true empty slot, and of several that erase one key
+ * exactly one succeeds. Erasure runs beside lookups and erasures only, so nobody changes values or
+ * fills holes.
  *
  * In two steps (slot.cuh) the key's word goes first, so that no lookup takes the signature for the
  * value; the searches of such a batch read signatures from their array.

@@ -203,12 +203,27 @@ class nacre_map_view
         return &view_.counts->counters[nacrei_view_own_counter()];
     }
 
+    /*
+     * Beside insertions a lookup walks as they do, at device scope: signatures that the L1 cache
+     * holds may be older than a key that this thread, or one before a barrier, has found to be
+     * there.
+     */
     __device__ __forceinline__ bool locate(key_type key, slot_type *slot) const
     {
         constexpr nacrei_scope scope = Access == NACRE_ACCESS_READ ? NACREI_NEAR_KEPT : NACREI_NEAR;
-        return nacrei_locate<width, scope>(view_.table, nacrei_shape_of(view_.table),
-                                           nacrei_hash(key, view_.table.seed), stored_of(key), slot)
-                   .address != nullptr;
+        const nacrei_shape shape = nacrei_shape_of(view_.table);
+        const uint64_t hash = nacrei_hash(key, view_.table.seed);
+        const key_type stored = stored_of(key);
+        if constexpr (Access == NACRE_ACCESS_INSERT) {
+            if (stored >= width::empty_patterns) {
+                const nacrei_walk<width> walk =
+                    nacrei_walk_path<width>(view_.table, shape, hash, stored, false);
+                *slot = walk.slot;
+                return walk.found;
+            }
+        }
+        return nacrei_locate<width, scope>(view_.table, shape, hash, stored, slot).address !=
+               nullptr;
     }
 
     __device__ __forceinline__ nacrei_found<width> claim(key_type key, value_type value) const

@@ -71,6 +71,21 @@ __device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
     return slot;
 }
 
+/* At block scope, past the L1 cache, where the rest of the line would be in the way of others. */
+__device__ __forceinline__ nacrei_slot16 nacrei_load16_once(const void *address)
+{
+    nacrei_slot16 slot;
+    asm volatile("{\n\t"
+                 ".reg .b128 whole;\n\t"
+                 "ld.relaxed.cta.global.L1::no_allocate.b128 whole, [%2];\n\t"
+                 "mov.b128 {%0, %1}, whole;\n\t"
+                 "}"
+                 : "=l"(slot.key), "=l"(slot.value)
+                 : "l"(address)
+                 : "memory");
+    return slot;
+}
+
 __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
 {
     uint32_t word;
@@ -265,8 +280,8 @@ struct nacrei_width {
     }
 
     /*
-     * An empty slot carries its bucket's overflow signature: in the value half, or as the pattern
-     * of a set.
+     * An empty slot carries its bucket's overflow signature, and whether keys went on to the
+     * neighbour: in the value half, or as the pattern of a set.
      */
     static __device__ __forceinline__ slot_type make_empty(uint32_t signature)
     {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table on the device: addresses, signatures, and the one lookup that find, contains, assign,
- * erase and the inspection share. Decisions are those of nacre/core/.
+ * The table on the device: addresses, signatures, and the lookups of one thread (erase, views,
+ * match, the inspection) and of several. Decisions are those of nacre/core/.
  */
 #ifndef NACRE_CUDA_TABLE_CUH
 #define NACRE_CUDA_TABLE_CUH
@@ -104,7 +104,7 @@ __device__ __forceinline__ uint32_t *nacrei_signature_address(const nacrei_table
 
 enum nacrei_scope { NACREI_FAR, NACREI_NEAR, NACREI_NEAR_KEPT };
 
-/* Whether a key of these classes may lie beyond the pair where its path stands, both full. */
+/* Whether a key of these classes may lie beyond the pair where its path stands. */
 template <nacrei_scope Scope>
 __device__ __forceinline__ bool nacrei_beyond_pair(const nacrei_table &table,
                                                    const nacrei_cursor &cursor, uint32_t classes)
@@ -121,8 +121,8 @@ __device__ __forceinline__ bool nacrei_hole_sends_on(uint32_t signature,
                                                      const nacrei_cursor &cursor, uint64_t hash)
 {
     const bool first = (cursor.probe.length & 1) == 0;
-    return (signature & (nacrei_signature_bit(hash, cursor.probe.bucket) |
-                         (first ? NACREI_SIGNATURE_NEIGHBOUR : 0))) != 0;
+    return (signature & (first ? NACREI_SIGNATURE_NEIGHBOUR
+                               : nacrei_signature_bit(hash, cursor.probe.bucket))) != 0;
 }
 
 template <bool Near>
