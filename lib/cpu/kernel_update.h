@@ -45,8 +45,7 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
     for (uint32_t i = 0; i < group->count; i++) {
         uint64_t element = nacrei_element(source, group->position + i);
         uint64_t stored = group->stored[i], hash = group->hash[i];
-        unsigned char *home = (unsigned char *)(uintptr_t)group->home[i];
-        unsigned char *line = nacrei_pair_line(home);
+        unsigned char *line = nacrei_pair_line((unsigned char *)(uintptr_t)group->home[i]);
         uint32_t in_slots = stored >= nacrei_empty_patterns(value_bytes);
         nacrei_pair pair =
             nacrei_pair_read(line, stored, nacrei_signature_pair(hash), key_bytes, value_bytes);
@@ -66,10 +65,9 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
             far_count += missing ^ 1u;
             continue;
         }
-        uint32_t holes = nacrei_pair_first_holes(pair, home, key_bytes, value_bytes);
         uint32_t fits = in_slots & (pair.stops != 0) & (inserted + far_count < room);
         uintptr_t hole =
-            (uintptr_t)nacrei_pair_slot(line, holes | 1u << 15, key_bytes, value_bytes);
+            (uintptr_t)nacrei_pair_slot(line, pair.holes | 1u << 15, key_bytes, value_bytes);
         uintptr_t mask = -(uintptr_t)fits;
         hole = (hole & mask) | ((uintptr_t)astray & ~mask);
         uint64_t value = nacrei_cpu_own_value(batch, element, value_bytes);

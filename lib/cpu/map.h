@@ -55,8 +55,8 @@ typedef struct nacrei_cpu_table {
 typedef struct nacrei_cpu_scratch {
     unsigned char saved[NACREI_CPU_IMAGE_BYTES]; /* the old image */
     unsigned char astray[16];                    /* where what belongs nowhere is written */
-    uint8_t filled[2 * NACREI_CPU_BUCKETS];      /* slots taken in each bucket of the new images */
-    uint16_t guests[NACREI_CPU_SLOTS_MAX + 1];   /* slots of keys that found home full */
+    uint8_t filled[2][NACREI_CPU_BUCKETS / 2];   /* slots taken in each pair of the new images */
+    uint16_t guests[NACREI_CPU_SLOTS_MAX + 1];   /* slots of keys that found their pair full */
 } nacrei_cpu_scratch;
 
 /* What nacre_map_info_get and nacre_map_faults tell, without waiting for a batch. */

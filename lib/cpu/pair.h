@@ -132,23 +132,6 @@ NACREI_KERNEL uint64_t nacrei_pair_value(const unsigned char *line, uint32_t mas
     return mask != 0 ? value : other;
 }
 
-/* The bits of a bucket's own slots, in masks of its line. */
-NACREI_KERNEL uint32_t nacrei_pair_own(const unsigned char *bucket, uint32_t key_bytes,
-                                       uint32_t value_bytes)
-{
-    uint32_t bits = nacrei_slots_per_bucket(key_bytes, value_bytes) * nacrei_pair_bits(value_bytes);
-    uint32_t second = (uint32_t)((uintptr_t)bucket / NACREI_BUCKET_BYTES) & 1u;
-    return ((1u << bits) - 1u) << second * bits;
-}
-
-/* Empty slots in the order of a path: those of its first bucket here, else the neighbour's. */
-NACREI_KERNEL uint32_t nacrei_pair_first_holes(nacrei_pair pair, const unsigned char *bucket,
-                                               uint32_t key_bytes, uint32_t value_bytes)
-{
-    uint32_t own = pair.holes & nacrei_pair_own(bucket, key_bytes, value_bytes);
-    return own | (pair.holes & (0u - (own == 0)));
-}
-
 /* The line of a bucket. */
 static inline unsigned char *nacrei_pair_line(unsigned char *bucket)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rebuilding a submap: into its two successors when the table grows, or into itself, to undo what
- * erasing and inserting did to placement and signatures. Home first: every key tries its home
- * bucket before any key goes further, so that as many as possible are found at the first look.
+ * erasing and inserting did to placement and signatures. Home first: every key tries its home pair
+ * before any key goes further, so that as many as possible are found at the first look.
  *
  * A submap takes all its keys again in any order, because a path visits every bucket.
  */
@@ -29,8 +29,8 @@ NACREI_KERNEL uint64_t nacrei_rebuild_hash(const unsigned char *slot, uint64_t s
 #define NACREI_REBUILD_BLOCK 64u
 
 /*
- * Copies the keys that find room at home; notes the others in scratch->guests and returns their
- * number. Nobody can predict which slots are empty and which homes full: what has no place is
+ * Copies the keys that find room in their pair; notes the others in scratch->guests and returns their
+ * number. Nobody can predict which slots are empty and which pairs full: what has no place is
  * written astray.
  */
 NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
@@ -38,7 +38,7 @@ NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
                                             uint32_t key_bytes, uint32_t value_bytes)
 {
     uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
-    uint32_t per_bucket = NACREI_BUCKET_BYTES / slot_bytes, guests = 0;
+    uint32_t per_pair = 2 * NACREI_BUCKET_BYTES / slot_bytes, guests = 0;
     const nacrei_cpu_rebuild to = *rebuild;
     for (uint32_t at = 0; at < NACREI_CPU_IMAGE_BYTES / slot_bytes; at += NACREI_REBUILD_BLOCK) {
         const unsigned char *block = scratch->saved + (size_t)at * slot_bytes;
@@ -59,11 +59,11 @@ NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
             uint32_t taken =
                 nacrei_slot_key(from, key_bytes, value_bytes) >= nacrei_empty_patterns(value_bytes);
             uint32_t image = nacrei_rebuild_image(&to, hashes[i]);
-            uint32_t home = (uint32_t)hashes[i] & NACREI_CPU_BUCKET_MASK;
-            uint8_t *filled = &scratch->filled[image * NACREI_CPU_BUCKETS + home];
-            uint32_t before = *filled, fits = taken & (before < per_bucket);
+            uint32_t pair = ((uint32_t)hashes[i] & NACREI_CPU_BUCKET_MASK) / 2;
+            uint8_t *filled = &scratch->filled[image][pair];
+            uint32_t before = *filled, fits = taken & (before < per_pair);
             uintptr_t hole =
-                (uintptr_t)(nacrei_submap_bucket(to.to[image], home) + before * slot_bytes);
+                (uintptr_t)(nacrei_submap_bucket(to.to[image], 2 * pair) + before * slot_bytes);
             uintptr_t mask = -(uintptr_t)fits;
             hole = (hole & mask) | ((uintptr_t)scratch->astray & ~mask);
             memcpy((void *)hole, from, slot_bytes);
@@ -75,10 +75,7 @@ NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,
     return guests;
 }
 
-/*
- * Puts a key whose home is full into the first bucket of its path that is not. Pairs that it leaves
- * get its bits.
- */
+/* Puts a key whose pair is full into the first of its path that is not; those left get its bits. */
 NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
                                         const nacrei_cpu_rebuild *rebuild,
                                         const unsigned char *from, uint64_t hash,
@@ -86,18 +83,16 @@ NACREI_KERNEL void nacrei_rebuild_guest(nacrei_cpu_scratch *scratch,
 {
     uint32_t slot_bytes = nacrei_slot_bytes(key_bytes, value_bytes);
     uint32_t image = nacrei_rebuild_image(rebuild, hash);
-    uint8_t *filled = scratch->filled + (size_t)image * NACREI_CPU_BUCKETS;
+    uint8_t *filled;
     nacrei_probe probe = nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK);
     do {
-        if ((probe.length & 1u) != 0) {
-            nacrei_submap_pass_pair(rebuild->to[image], probe.bucket, hash);
-        }
-        nacrei_probe_next(&probe, NACREI_CPU_BUCKET_MASK);
-    } while (filled[probe.bucket] == NACREI_BUCKET_BYTES / slot_bytes);
-    memcpy(nacrei_submap_bucket(rebuild->to[image], probe.bucket) +
-               filled[probe.bucket] * slot_bytes,
+        nacrei_submap_pass_pair(rebuild->to[image], probe.bucket, hash);
+        nacrei_probe_skip(&probe, 2, NACREI_CPU_BUCKET_MASK);
+        filled = &scratch->filled[image][probe.bucket / 2];
+    } while (*filled == 2 * NACREI_BUCKET_BYTES / slot_bytes);
+    memcpy(nacrei_submap_bucket(rebuild->to[image], probe.bucket & ~1u) + *filled * slot_bytes,
            from, slot_bytes);
-    filled[probe.bucket]++;
+    ++*filled;
 }
 
 /*

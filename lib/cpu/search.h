@@ -20,7 +20,7 @@ typedef struct nacrei_cpu_walk {
     uint32_t step;
     uint32_t pairs_past;
     uint32_t locked;
-    unsigned char *hole;         /* the first empty slot seen; NULL: none yet */
+    unsigned char *hole;         /* an empty slot of the first pair that has one; NULL: none yet */
     pthread_mutex_t *stash_lock; /* taken at the stash; NULL: nobody else is about */
 } nacrei_cpu_walk;
 
@@ -78,15 +78,13 @@ static inline int nacrei_cpu_walk_next(nacrei_cpu_walk *walk)
     return 1;
 }
 
-/* Notes the first empty slot of a pair in the order of the path. */
+/* Notes an empty slot of the first pair that has one. */
 NACREI_KERNEL void nacrei_cpu_walk_note_hole(nacrei_cpu_walk *walk, nacrei_pair pair,
                                              uint32_t key_bytes, uint32_t value_bytes)
 {
-    unsigned char *bucket = nacrei_submap_bucket(walk->submap, walk->bucket);
     if (walk->hole == NULL && pair.holes != 0) {
-        walk->hole = nacrei_pair_slot(nacrei_pair_line(bucket),
-                                      nacrei_pair_first_holes(pair, bucket, key_bytes, value_bytes),
-                                      key_bytes, value_bytes);
+        unsigned char *line = nacrei_pair_line(nacrei_submap_bucket(walk->submap, walk->bucket));
+        walk->hole = nacrei_pair_slot(line, pair.holes, key_bytes, value_bytes);
     }
 }
 
@@ -112,9 +110,8 @@ NACREI_KERNEL unsigned char *nacrei_cpu_walk_find(nacrei_cpu_walk *walk, uint64_
 }
 
 /*
- * A place for the key that the walk did not find: the first empty slot of the path, so that equal
- * new keys meet. Pairs before it are full, and get the key's bits. NULL: the path has no empty
- * slot.
+ * A place for the key that the walk did not find: in the first pair of the path that has one. Pairs
+ * before it are full, and get the key's bits. NULL: the path has no empty slot.
  */
 NACREI_KERNEL unsigned char *nacrei_cpu_walk_claim(nacrei_cpu_walk *walk, uint32_t key_bytes,
                                                    uint32_t value_bytes)

@@ -237,11 +237,9 @@ NACREI_KERNEL int nacrei_cpu_update_on(nacrei_cpu_run *run, const nacrei_batch *
     if (((pair.stops != 0) | is_new) == 0) {
         return 0;
     }
-    uint32_t holes =
-        nacrei_pair_first_holes(pair, nacrei_submap_bucket(submap, bucket), key_bytes, value_bytes);
     uint64_t value = nacrei_cpu_inserted(run, batch, element, operation, value_bytes);
-    nacrei_slot_set(nacrei_pair_slot(line, holes, key_bytes, value_bytes), stored, value, key_bytes,
-                    value_bytes);
+    nacrei_slot_set(nacrei_pair_slot(line, pair.holes, key_bytes, value_bytes), stored, value,
+                    key_bytes, value_bytes);
     return 1;
 }
 
