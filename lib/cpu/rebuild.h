@@ -29,8 +29,8 @@ NACREI_KERNEL uint64_t nacrei_rebuild_hash(const unsigned char *slot, uint64_t s
 #define NACREI_REBUILD_BLOCK 64u
 
 /*
- * Copies the keys that find room in their pair; notes the others in scratch->guests and returns their
- * number. Nobody can predict which slots are empty and which pairs full: what has no place is
+ * Copies the keys that find room in their pair; notes the others in scratch->guests and returns
+ * their number. Nobody can predict which slots are empty and which pairs full: what has no place is
  * written astray.
  */
 NACREI_KERNEL uint32_t nacrei_rebuild_homes(nacrei_cpu_scratch *scratch,

@@ -2,7 +2,8 @@
 /*
  * The probe path of a key: home bucket, its neighbour in the same 64 bytes, then a new pair by
  * double hashing, and so on; never outside the submap. The step between pairs is odd, hence coprime
- * to their number, a power of two: a path visits every bucket before it repeats one.
+ * to their number, a power of two: a path visits every bucket before it repeats one. The CPU takes
+ * the two buckets of a pair as one, in no order.
  *
  * After nacrei_probe_limit buckets the path goes on in the stash, a submap shared by all, from the
  * same home with the same step, and ends after as many buckets there. A lookup comes so far only
