@@ -88,7 +88,7 @@ NACREI_KERNEL void nacrei_cpu_update_near(nacrei_cpu_run *run, const nacrei_batc
 /* The pair after that of a bucket on the path of a key. */
 NACREI_KERNEL uint32_t nacrei_cpu_next_pair(uint64_t hash, uint32_t bucket)
 {
-    return ((bucket ^ 1u) + nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK).step) &
+    return (bucket + nacrei_probe_begin(hash, NACREI_CPU_BUCKET_MASK).step) &
            NACREI_CPU_BUCKET_MASK;
 }
 

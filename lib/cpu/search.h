@@ -16,7 +16,7 @@ typedef struct nacrei_cpu_walk {
     nacrei_cpu_submap submap; /* where the walk is now: the key's own, or the stash */
     nacrei_cpu_submap stash;
     uint64_t hash;
-    uint32_t bucket; /* the first of the path in the pair where the walk is now */
+    uint32_t bucket; /* one of the pair where the walk is now */
     uint32_t step;
     uint32_t pairs_past;
     uint32_t locked;
@@ -62,7 +62,7 @@ static inline int nacrei_cpu_walk_over(const nacrei_cpu_walk *walk)
 /* On to the next pair, from the last one of the submap to the stash. 0: the path has ended. */
 static inline int nacrei_cpu_walk_next(nacrei_cpu_walk *walk)
 {
-    walk->bucket = ((walk->bucket ^ 1u) + walk->step) & NACREI_CPU_BUCKET_MASK;
+    walk->bucket = (walk->bucket + walk->step) & NACREI_CPU_BUCKET_MASK;
     walk->pairs_past++;
     if (__builtin_expect(!nacrei_cpu_walk_over(walk), 1)) {
         return 1;

@@ -224,7 +224,7 @@ NACREI_KERNEL int nacrei_cpu_update_on(nacrei_cpu_run *run, const nacrei_batch *
             return 0;
         }
         is_new |= nacrei_submap_pass_pair(submap, bucket, hash) ^ 1u;
-        bucket = ((bucket ^ 1u) + probe.step) & NACREI_CPU_BUCKET_MASK;
+        bucket = (bucket + probe.step) & NACREI_CPU_BUCKET_MASK;
         line = nacrei_pair_line(nacrei_submap_bucket(submap, bucket));
         pair = nacrei_pair_read(line, stored, classes, key_bytes, value_bytes);
     }
