@@ -152,10 +152,7 @@ typedef struct nacre_select {
     uint64_t layout;     /* 0: any */
 } nacre_select;
 
-/*
- * How far keys lie from home, in pairs of buckets: 64 bytes, which a lookup reads at once. A lookup
- * of a key in pair i of its path reads i + 1 pairs.
- */
+/* How far keys lie from home, in pairs of buckets: 64 bytes, which a lookup reads at once. */
 typedef struct nacre_map_statistics {
     uint32_t struct_size;
     uint32_t probe_length_max;  /* the longest probe of a key that is present, in pairs */
