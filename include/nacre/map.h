@@ -343,9 +343,9 @@ NACRE_API nacre_status nacre_map_check(const nacre_map *map, nacre_error *error,
  * each submap (info.submaps), or of 64 where map and batch have keys for 1200 submaps, for its own
  * length also copies of them: key, value and up to 6 bytes more, of at most 4096 elements for each
  * submap at a time, and buffers of 1.2 MB, up to 44 MB with many threads; on CUDA an insertion or
- * erasure of a tenth of the table's slots or more that asks for nothing about its elements (no
- * option of them, no values_out) also copies, of at most half as many elements as slots at a time,
- * beyond reserved room a tenth, in memory borrowed in the stream's order from a pool of the device
+ * erasure of a tenth of the table's slots or more (a quarter in one below 16 times the L2 cache)
+ * that asks for nothing about its elements (no option of them, no values_out) also copies, of at
+ * most half as many elements as slots at a time, beyond reserved room a tenth, in memory borrowed in the stream's order from a pool of the device
  * object's own; it keeps up to a 64th of the device's memory until it is closed or memory is
  * refused, and has none with a caller's allocator. Copies count as the map's memory. Where they are
  * refused, or memory_limit_bytes leaves no room for them, the call does without. **Since** 0.1

@@ -8,14 +8,14 @@
  * when a submap is rebuilt.
  *
  * The two buckets of a pair class keys by different bits of the hash, so that it takes two classes
- * to leave a pair: at load 0.9 missing keys read 1.2 pairs, with one class 1.4.
+ * to leave a pair: at load 0.9 missing keys read 1.2 pairs, with one of four classes 1.4.
  *
  * A submap keeps them in an array behind its buckets, eight to a 32-bit word. An empty slot carries
- * a copy of its bucket's (slot.h), so that few lookups that end at one read the array. The copy
- * is true: a bit changes only while both buckets are full, and whoever empties a slot copies the
- * bits anew. On CUDA an empty slot may say beside the copy that keys have gone past its bucket to
- * the neighbour: it does where the bucket was full. Where it does not, none has. On the CPU, which
- * reads both buckets at once, none says so.
+ * a copy of its bucket's (slot.h), so that a lookup reads the array only where both buckets are
+ * full, or a copy sends it on. The copy is true: a bit changes only while both buckets are full, and
+ * whoever empties a slot copies the bits anew. On CUDA an empty slot may say beside the copy that
+ * keys have gone past its bucket to the neighbour: it does where the bucket was full. Where it does
+ * not, none has. On the CPU, which reads both buckets at once, none says so.
  */
 #ifndef NACRE_CORE_SIGNATURE_H
 #define NACRE_CORE_SIGNATURE_H

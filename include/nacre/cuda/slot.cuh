@@ -45,28 +45,24 @@ struct alignas(16) nacrei_slot16 {
     uint64_t value;
 };
 
+#define NACREI_LOAD16(how, slot, address)                   \
+    asm volatile("{\n\t"                                    \
+                 ".reg .b128 whole;\n\t"                    \
+                 "ld.relaxed." how ".b128 whole, [%2];\n\t" \
+                 "mov.b128 {%0, %1}, whole;\n\t"            \
+                 "}"                                        \
+                 : "=l"(slot.key), "=l"(slot.value)         \
+                 : "l"(address)                             \
+                 : "memory")
+
 template <bool Near>
 __device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
 {
     nacrei_slot16 slot;
     if constexpr (Near) {
-        asm volatile("{\n\t"
-                     ".reg .b128 whole;\n\t"
-                     "ld.relaxed.cta.global.b128 whole, [%2];\n\t"
-                     "mov.b128 {%0, %1}, whole;\n\t"
-                     "}"
-                     : "=l"(slot.key), "=l"(slot.value)
-                     : "l"(address)
-                     : "memory");
+        NACREI_LOAD16("cta.global", slot, address);
     } else {
-        asm volatile("{\n\t"
-                     ".reg .b128 whole;\n\t"
-                     "ld.relaxed.gpu.global.b128 whole, [%2];\n\t"
-                     "mov.b128 {%0, %1}, whole;\n\t"
-                     "}"
-                     : "=l"(slot.key), "=l"(slot.value)
-                     : "l"(address)
-                     : "memory");
+        NACREI_LOAD16("gpu.global", slot, address);
     }
     return slot;
 }
@@ -75,16 +71,10 @@ __device__ __forceinline__ nacrei_slot16 nacrei_load16(const void *address)
 __device__ __forceinline__ nacrei_slot16 nacrei_load16_once(const void *address)
 {
     nacrei_slot16 slot;
-    asm volatile("{\n\t"
-                 ".reg .b128 whole;\n\t"
-                 "ld.relaxed.cta.global.L1::no_allocate.b128 whole, [%2];\n\t"
-                 "mov.b128 {%0, %1}, whole;\n\t"
-                 "}"
-                 : "=l"(slot.key), "=l"(slot.value)
-                 : "l"(address)
-                 : "memory");
+    NACREI_LOAD16("cta.global.L1::no_allocate", slot, address);
     return slot;
 }
+#undef NACREI_LOAD16
 
 __device__ __forceinline__ uint32_t nacrei_load_near(const uint32_t *address)
 {
